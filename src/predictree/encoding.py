@@ -1,0 +1,139 @@
+"""From what a user hands over to arrays: checked features, labels and weights."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
+
+from predictree.exceptions import InvalidInputError
+from predictree.losses import Labels
+from predictree.tree import BoolArray, FloatArray, IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The rows that count: those of positive weight, checked and encoded.
+
+    Attributes
+    ----------
+    X : array of shape (n, d)
+    y : array of shape (n,)
+        Class codes, or real labels.
+    weight : array of shape (n,) or None
+    classes : array or None
+        What the codes stand for; None in a regression.
+    kept : array of shape (n,)
+        The place of each row in the user's data.
+    n_given : int
+        Rows of the user's data.
+    """
+
+    X: FloatArray
+    y: Labels
+    weight: FloatArray | None
+    classes: Labels | None
+    kept: IntArray
+    n_given: int
+
+
+def read_table(
+    X: Any, y: Any, sample_weight: ArrayLike | None, task: str, allow_nan: bool, estimator: Any
+) -> Table:
+    """Check and encode training data; rows of weight zero are as good as absent."""
+    features = check_features(X, estimator, allow_nan)
+    labels = check_labels(y, features) if task == "classification" else check_values(y, features)
+    weight = check_weights(sample_weight, len(features))
+    kept = np.arange(len(features)) if weight is None else np.flatnonzero(weight)
+    if len(kept) < len(features):
+        features, labels = features[kept], labels[kept]
+    classes = None
+    if task == "classification":
+        classes, labels = encode_classes(labels)
+    mass = None if weight is None else weight[kept]
+    return Table(
+        features, labels, mass, classes, kept, len(features) if weight is None else len(weight)
+    )
+
+
+def check_features(X: Any, estimator: Any, allow_nan: bool) -> FloatArray:
+    """Return X as floats; an infinite or, unless allowed, a missing value is an error by column."""
+    names = getattr(X, "columns", None)
+    checked: FloatArray = check_array(
+        X, dtype=np.float64, ensure_all_finite=False, estimator=estimator, input_name="X"
+    )
+    _refuse(np.isinf(checked), names, "inf", "replace or drop these rows")
+    if not allow_nan:
+        _refuse(
+            np.isnan(checked),
+            names,
+            "NaN",
+            "not every learner in use takes missing values: impute them first (for instance "
+            "with a SimpleImputer in a Pipeline)",
+        )
+    return checked
+
+
+def _refuse(bad: BoolArray, names: Sequence[Any] | None, what: str, remedy: str) -> None:
+    columns = np.flatnonzero(bad.any(axis=0))
+    if columns.size:
+        first = columns[0]
+        name = f"column {first}" if names is None else f"column {names[first]!r}"
+        more = f" (and {columns.size - 1} more)" if columns.size > 1 else ""
+        raise InvalidInputError(
+            f"Input X contains {what}: {name}{more} has it in {bad[:, first].sum()} of {len(bad)} "
+            f"rows; {remedy}"
+        )
+
+
+def check_weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray | None:
+    """Return the weights as floats: one a row, none negative, not all zero."""
+    if sample_weight is None:
+        return None
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    if weight.ndim == 0:
+        weight = np.full(n_rows, float(weight))
+    if weight.shape != (n_rows,):
+        raise InvalidInputError(
+            f"sample_weight has shape {weight.shape}, but X has {n_rows} rows: give one per row"
+        )
+    if not np.isfinite(weight).all():
+        raise InvalidInputError("sample_weight contains NaN or inf: give finite numbers")
+    if (weight < 0).any():
+        raise InvalidInputError(
+            f"sample_weight is negative in {(weight < 0).sum()} rows: give weights of 0 or more"
+        )
+    if not weight.any():
+        raise InvalidInputError("sample_weight is zero everywhere: give some rows a weight")
+    return weight
+
+
+def check_labels(y: Any, X: FloatArray) -> Labels:
+    """Return the class labels as a flat array, as long as X."""
+    labels: Labels = column_or_1d(y, warn=True)
+    check_classification_targets(labels)
+    check_consistent_length(X, labels)
+    return labels
+
+
+def check_values(y: Any, X: FloatArray) -> FloatArray:
+    """Return the real labels as a flat array of finite floats, as long as X."""
+    values: FloatArray = check_array(
+        column_or_1d(y, warn=True), dtype=np.float64, ensure_2d=False, input_name="y"
+    )
+    check_consistent_length(X, values)
+    return values
+
+
+def encode_classes(labels: Labels) -> tuple[Labels, IntArray]:
+    """Return the sorted classes and the code of each row; one class is an error."""
+    classes, codes = np.unique(labels, return_inverse=True)
+    if len(classes) < 2:
+        raise InvalidInputError(
+            f"y has only one class ({classes[0]!r}) among the rows with weight: a classifier needs "
+            "rows of at least two classes"
+        )
+    return classes, codes

@@ -1,0 +1,472 @@
+"""ToPsClassifier and ToPsRegressor: parameters, and a fit that reads like the paper."""
+
+import warnings
+from abc import ABCMeta, abstractmethod
+from collections import Counter
+from collections.abc import Mapping
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+from sklearn import get_config
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_regressor
+from sklearn.utils import Tags, check_random_state, get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from predictree.encoding import Table, check_features, read_table
+from predictree.exceptions import InvalidInputError, LearnerFailedWarning
+from predictree.execution import Executor
+from predictree.grower import FitFailure, Grower
+from predictree.inspection import export_text
+from predictree.learners import Learner, adapt, resolve_learners
+from predictree.learners.adapter import take_rows, weight_keyword
+from predictree.losses import Labels, decide, probabilities, resolve_loss
+from predictree.partition import Partition, check_codes, check_fractions, hold_out
+from predictree.problem import Problem, Seeds
+from predictree.search import Limits
+from predictree.tree import FloatArray, IntArray, Tree
+from predictree.weights import weigh
+
+PAPER: dict[str, Any] = {
+    "validation": (0.75, 0.15, 0.10),
+    "weights": "path",
+    "search": "exhaustive",
+    "n_thresholds": 9,
+    "max_depth": None,
+    "min_samples_leaf": 1,
+    "min_samples_val": 1,
+    "min_gain": 0.0,
+}
+NO_PART = -1  # in partition_: a row of weight zero
+
+
+class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
+    """What classifier and regressor share: everything but the labels."""
+
+    _task: ClassVar[str]
+
+    def __init__(
+        self,
+        learners: Any = "paper",
+        *,
+        loss: Any = "auto",
+        validation: Any = (0.75, 0.15, 0.10),
+        weights: str = "path",
+        search: str = "exhaustive",
+        n_thresholds: int = 9,
+        max_depth: int | None = None,
+        min_samples_leaf: int = 20,
+        min_samples_val: int = 10,
+        min_gain: float = 0.0,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.learners = learners
+        self.loss = loss
+        self.validation = validation
+        self.weights = weights
+        self.search = search
+        self.n_thresholds = n_thresholds
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.min_samples_val = min_samples_val
+        self.min_gain = min_gain
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        partition: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        **fit_params: Any,
+    ) -> Self:
+        """Grow a tree of predictors and weigh its paths.
+
+        If the fit fails or is interrupted, an earlier fitted state is left as it was.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Numeric features. Missing values are welcome if some learner takes them.
+        y : array-like of shape (n_samples,)
+            Class labels, or real values.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights for learners and losses; a row of weight zero is as good as absent.
+        partition : array-like of shape (n_samples,), optional
+            Your own parts instead of random ones: 0 for S (training), 1 for V¹ (choosing
+            splits), 2 for V² (weighing paths).
+        groups : array-like of shape (n_samples,), optional
+            Rows of a group share a part.
+        **fit_params : dict
+            Further metadata for the learners' ``fit``, if metadata routing is enabled.
+
+        Returns
+        -------
+        self
+        """
+        limits, executor = self._limits(), Executor(self.n_jobs)
+        named = resolve_learners(self.learners, self._task)
+        metadata = self._metadata(named, sample_weight, groups, fit_params)
+        table = read_table(X, y, sample_weight, self._task, _any_allows_nan(named), self)
+        learners, unfit = self._learners(named, table, metadata)
+        seeds = Seeds(int(check_random_state(self.random_state).randint(2**31 - 1)))
+        codes = self._codes(table, partition, groups, seeds)
+        problem = Problem(
+            X=table.X,
+            y=table.y,
+            weight=table.weight,
+            partition=Partition.from_codes(codes),
+            learners=learners,
+            loss=resolve_loss(self._loss_for(named), self._task, table.classes),
+            seeds=seeds,
+        )
+        grower = Grower(problem, limits, executor)
+        grower.grow()
+        weights = weigh(problem, grower.nodes, grower.predictors, limits.min_samples_val)
+        return self._adopt(X, table, codes, grower, grower.freeze(weights), unfit)
+
+    def _adopt(
+        self, X: Any, table: Table, codes: Any, grower: Grower, tree: Tree, unfit: list[FitFailure]
+    ) -> Self:
+        """Take on a finished fit: nothing of the estimator changes before this."""
+        takes_nan = {learner.name: learner.allows_nan for learner in grower.problem.learners}
+        validate_data(self, X, skip_check_array=True)
+        self.tree_ = tree
+        self.loss_ = grower.problem.loss
+        self.partition_ = np.full(table.n_given, NO_PART, dtype=np.int8)
+        self.partition_[table.kept] = codes
+        self.fit_failures_ = unfit + grower.failures
+        self._allows_nan = all(takes_nan[predictor.learner] for predictor in tree.predictors)
+        if table.classes is not None:
+            self.classes_ = table.classes
+        _warn_of(self.fit_failures_)
+        return self
+
+    def _limits(self) -> Limits:
+        _check_choice("weights", self.weights, ("path",))
+        _check_choice("search", self.search, ("exhaustive",))
+        _check_number("n_thresholds", self.n_thresholds, Integral, 1)
+        _check_number("min_samples_leaf", self.min_samples_leaf, Integral, 1)
+        _check_number("min_samples_val", self.min_samples_val, Integral, 1)
+        _check_number("min_gain", self.min_gain, Real, 0)
+        if self.max_depth is not None:
+            _check_number("max_depth", self.max_depth, Integral, 0)
+        return Limits(
+            n_thresholds=self.n_thresholds,
+            max_depth=self.max_depth,
+            min_samples_leaf=self.min_samples_leaf,
+            min_samples_val=self.min_samples_val,
+            min_gain=self.min_gain,
+        )
+
+    @abstractmethod
+    def _loss_for(self, named: list[tuple[str, Any]]) -> Any:
+        """Return the loss to use, with "auto" resolved."""
+
+    def _codes(self, table: Table, partition: Any, groups: Any, seeds: Seeds) -> NDArray[np.int8]:
+        if partition is not None:
+            return check_codes(partition, table.n_given)[table.kept]
+        shares = check_fractions(self.validation)
+        together = None if groups is None else np.asarray(groups)[table.kept]
+        strata = None if table.classes is None else table.y
+        return hold_out(table.X, strata, together, shares, seeds.generator())
+
+    def _metadata(
+        self,
+        named: list[tuple[str, Any]],
+        sample_weight: Any,
+        groups: Any,
+        fit_params: dict[str, Any],
+    ) -> dict[str, dict[str, Any]]:
+        """Return for each learner the keywords of its ``fit``."""
+        if get_config()["enable_metadata_routing"]:
+            given = {"sample_weight": sample_weight, "groups": groups, **fit_params}
+            given = {key: value for key, value in given.items() if value is not None}
+            routed = process_routing(self, "fit", **given)
+            return {name: dict(routed[name].fit) for name, _ in named}
+        if fit_params:
+            raise InvalidInputError(
+                f"fit got {sorted(fit_params)}: such parameters reach the learners only with "
+                "sklearn.set_config(enable_metadata_routing=True)"
+            )
+        if sample_weight is None:
+            return {name: {} for name, _ in named}
+        return {name: {weight_keyword(name, e): np.asarray(sample_weight)} for name, e in named}
+
+    def _learners(
+        self, named: list[tuple[str, Any]], table: Table, metadata: Mapping[str, Mapping[str, Any]]
+    ) -> tuple[tuple[Learner, ...], list[FitFailure]]:
+        """Return the learners that can serve on this table, and why others cannot."""
+        n_outputs = 1 if table.classes is None else len(table.classes)
+        learners = [
+            adapt(
+                name,
+                estimator,
+                self._task,
+                n_outputs,
+                take_rows(metadata[name], table.kept, table.n_given),
+            )
+            for name, estimator in named
+        ]
+        if not np.isnan(table.X).any():
+            return tuple(learners), []
+        reason = "X has missing values, which it does not take"
+        unfit = [FitFailure(0, a.name, reason, 1) for a in learners if not a.allows_nan]
+        return tuple(a for a in learners if a.allows_nan), unfit
+
+    def _scores(self, X: Any) -> FloatArray:
+        """Return H(x), an (n, k) array."""
+        return self.tree_.scores(self._features(X))
+
+    def _features(self, X: Any) -> FloatArray:
+        check_is_fitted(self)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return check_features(X, self, self._allows_nan)
+
+    def apply(self, X: Any) -> IntArray:
+        """Return the id of the leaf that each row falls in."""
+        return self.tree_.apply(self._features(X))
+
+    def decision_path(self, X: Any) -> csr_array:
+        """Return the path of each row as a sparse (n_samples, n_nodes) indicator."""
+        leaves, row = np.unique(self.apply(X), return_inverse=True)
+        paths = [self.tree_.path(leaf) for leaf in leaves]
+        nodes = np.concatenate([paths[i] for i in row]) if len(row) else np.empty(0, dtype=int)
+        ends = np.concatenate([[0], np.cumsum([len(paths[i]) for i in row])])
+        return csr_array(
+            (np.ones(len(nodes), dtype=np.int8), nodes, ends), shape=(len(row), len(self.tree_))
+        )
+
+    def get_depth(self) -> int:
+        """Return the depth of the tree; a lone root has 0."""
+        check_is_fitted(self)
+        return self.tree_.get_depth()
+
+    def get_n_leaves(self) -> int:
+        """Return how many leaves the tree has."""
+        check_is_fitted(self)
+        return self.tree_.get_n_leaves()
+
+    def export_text(self, **kwargs: Any) -> str:
+        """Return the tree as text; see `predictree.export_text`."""
+        check_is_fitted(self)
+        return export_text(self, **kwargs)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters; the learners' own are named ``learners__<name>__<parameter>``."""
+        params: dict[str, Any] = super().get_params(deep)
+        if deep and not isinstance(self.learners, str):
+            for name, estimator in self.learners:
+                params[f"learners__{name}"] = estimator
+                for key, value in estimator.get_params().items():
+                    params[f"learners__{name}__{key}"] = value
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, those of the learners by ``learners__<name>__<parameter>``.
+
+        Setting a parameter inside a preset turns the preset into a list of its learners.
+        """
+        inner = {key: params.pop(key) for key in list(params) if key.startswith("learners__")}
+        super().set_params(**params)
+        if inner:
+            self.learners = _with_params(resolve_learners(self.learners, self._task), inner)
+        return self
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return how metadata reaches the learners."""
+        router = MetadataRouter(owner=self).add_self_request(self)
+        for name, estimator in resolve_learners(self.learners, self._task):
+            mapping = MethodMapping().add(caller="fit", callee="fit")
+            router.add(**{name: estimator}, method_mapping=mapping)
+        return router
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = _any_allows_nan(resolve_learners(self.learners, self._task))
+        return tags
+
+
+class ToPsClassifier(ClassifierMixin, _TreesOfPredictors):  # type: ignore[misc]
+    """Trees of Predictors for classification.
+
+    A tree over the feature space in which every node carries a predictor. Split, learner and
+    training set (the node itself or any ancestor) are chosen together, by the loss on held-out
+    rows; a prediction is a learned convex combination of the predictors along the row's path.
+
+    Parameters
+    ----------
+    learners : {"lr", "paper"} or list of (str, estimator), default="paper"
+        The base learners: ``"lr"`` is linear regression alone (ToPs/LR), ``"paper"`` the paper's
+        five (ToPs/B). In a list any scikit-learn classifier, regressor or Pipeline may stand; a
+        regressor is fitted on the 0/1 indicator of each class.
+    loss : {"auto", "log_loss", "auc", "error", "brier"}, callable or Loss, default="auto"
+        What splits and learners are chosen by. ``"auc"`` is 1 − AUC. A callable gets
+        ``(y_true, y_score)`` and, if it names it, ``sample_weight``. ``"auto"`` is log loss, or
+        the Brier score if every learner is a regressor.
+    validation : (float, float, float), default=(0.75, 0.15, 0.10)
+        Shares of S, V¹ and V². Equal feature rows share a part.
+    weights : {"path"}, default="path"
+        How paths are weighed: Algorithm 2 of the paper.
+    search : {"exhaustive"}, default="exhaustive"
+        How splits are searched: every learner on both sides of every candidate split.
+    n_thresholds : int, default=9
+        Quantiles of a feature that are tried as thresholds.
+    max_depth : int or None, default=None
+        No node is deeper; 0 is a lone root.
+    min_samples_leaf, min_samples_val : int, default=20 and 10
+        A child needs so many rows of S and of V¹. Paths are weighed on at least
+        ``min_samples_val`` rows of V².
+    min_gain : float, default=0.0
+        A split must lower the loss on V¹ by more than this.
+    n_jobs : int or None, default=None
+        Parallel fits, through joblib. The tree is the same for any number.
+    random_state : int, RandomState or None, default=None
+        Seeds the partition and every learner whose own ``random_state`` is None.
+
+    Attributes
+    ----------
+    tree_ : Tree
+        The frozen tree; iterate over it for `Node` records.
+    classes_ : array of shape (n_classes,)
+    loss_ : Loss
+    partition_ : array of shape (n_samples,)
+        0, 1 or 2 for S, V¹ or V²; -1 for a row of weight zero.
+    fit_failures_ : list of FitFailure
+        Candidates lost because a learner failed.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> from predictree import ToPsClassifier
+    >>> from predictree.datasets import load_toy
+    >>> X, y = load_toy()
+    >>> model = ToPsClassifier("lr", loss="error", random_state=0).fit(X, y)
+    >>> model.get_n_leaves()
+    1
+    """
+
+    _task: ClassVar[str] = "classification"
+
+    @classmethod
+    def paper(cls, learners: Any = "paper", loss: Any = "auc", **kwargs: Any) -> Self:
+        """Return the estimator exactly as in the paper.
+
+        75/15/10 held out, path weights, exhaustive search, any strict gain, no minimum sizes.
+        """
+        return cls(learners, loss=loss, **{**PAPER, **kwargs})
+
+    def _loss_for(self, named: list[tuple[str, Any]]) -> Any:
+        if isinstance(self.loss, str) and self.loss == "auto":
+            return "brier" if all(is_regressor(e) for _, e in named) else "log_loss"
+        return self.loss
+
+    def predict(self, X: Any) -> Labels:
+        """Return the predicted class of each row."""
+        return self.classes_[decide(self._scores(X))]
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return class probabilities: H(x), clipped at zero and made to sum to one."""
+        return probabilities(self._scores(X))
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return the raw score H(x), unclipped, for ranking.
+
+        With two classes it is H(x) − ½ for the second, so that zero is the border between
+        them; with more it is the (n, k) array of scores.
+        """
+        scores = self._scores(X)
+        return scores[:, 1] - 0.5 if scores.shape[1] == 2 else scores
+
+
+class ToPsRegressor(RegressorMixin, _TreesOfPredictors):  # type: ignore[misc]
+    """Trees of Predictors for regression.
+
+    As `ToPsClassifier`, for real labels.
+
+    Parameters
+    ----------
+    learners : {"lr", "paper"} or list of (str, estimator), default="paper"
+        The base learners: ``"lr"`` is linear regression alone (ToPs/LR), ``"paper"`` the
+        regression counterparts of the paper's five. In a list any scikit-learn regressor or
+        Pipeline may stand.
+    loss : {"auto", "mse", "mae"}, callable or Loss, default="auto"
+        What splits and learners are chosen by; ``"auto"`` is mean squared error.
+    validation, weights, search, n_thresholds, max_depth, min_samples_leaf, min_samples_val, \
+min_gain, n_jobs, random_state
+        As in `ToPsClassifier`.
+
+    Attributes
+    ----------
+    tree_, loss_, partition_, fit_failures_, n_features_in_, feature_names_in_
+        As in `ToPsClassifier`.
+    """
+
+    _task: ClassVar[str] = "regression"
+
+    @classmethod
+    def paper(cls, learners: Any = "paper", loss: Any = "mae", **kwargs: Any) -> Self:
+        """Return the estimator exactly as in the paper, whose loss for real labels is the MAE."""
+        return cls(learners, loss=loss, **{**PAPER, **kwargs})
+
+    def _loss_for(self, named: list[tuple[str, Any]]) -> Any:
+        return "mse" if isinstance(self.loss, str) and self.loss == "auto" else self.loss
+
+    def predict(self, X: Any) -> FloatArray:
+        """Return H(x) for each row."""
+        return self._scores(X)[:, 0]
+
+
+def _any_allows_nan(named: list[tuple[str, Any]]) -> bool:
+    return any(get_tags(estimator).input_tags.allow_nan for _, estimator in named)
+
+
+def _with_params(named: list[tuple[str, Any]], params: dict[str, Any]) -> list[tuple[str, Any]]:
+    """Apply ``learners__<name>[__<parameter>]`` to a list of learners."""
+    learners = dict(named)
+    for key in sorted(params, key=lambda key: key.count("__")):  # a learner before its parameters
+        name, _, parameter = key.removeprefix("learners__").partition("__")
+        if name not in learners:
+            raise InvalidInputError(f"{key}: there is no learner {name!r} among {list(learners)}")
+        if parameter:
+            learners[name].set_params(**{parameter: params[key]})
+        else:
+            learners[name] = params[key]
+    return list(learners.items())
+
+
+def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
+    if not (isinstance(value, str) and value in choices):
+        allowed = " or ".join(repr(choice) for choice in choices)
+        raise InvalidInputError(f"{name}={value!r}: it must be {allowed}")
+
+
+def _check_number(name: str, value: Any, kind: type, least: int) -> None:
+    if not isinstance(value, kind) or isinstance(value, bool) or not value >= least:  # type: ignore[operator]
+        what = "a whole number" if kind is Integral else "a number"
+        raise InvalidInputError(f"{name}={value!r}: it must be {what} of at least {least}")
+
+
+def _warn_of(failures: list[FitFailure]) -> None:
+    """Warn once for all candidates that were lost."""
+    if not failures:
+        return
+    lost: Counter[tuple[str, str]] = Counter()
+    for failure in failures:
+        lost[failure.learner, failure.reason] += failure.count
+    shown = "; ".join(f"{name} {n}× ({reason})" for (name, reason), n in lost.most_common(5))
+    more = f"; and {len(lost) - 5} other reasons" if len(lost) > 5 else ""
+    warnings.warn(
+        f"{sum(lost.values())} fits were lost and the tree was grown without them: {shown}{more}. "
+        "See fit_failures_.",
+        LearnerFailedWarning,
+        stacklevel=4,
+    )

@@ -1,0 +1,42 @@
+"""What can go wrong, by name.
+
+::
+
+    PredictreeError
+    ├── InvalidInputError (also a ValueError)     data, weights, partition or a parameter
+    │   └── SampleWeightError                     a learner cannot take the weights given
+    ├── NoPredictorError (also a ValueError)      no learner could be fitted or judged at the root
+    ├── PredictionError (also a ValueError)       a kept predictor gave no number for a row
+    └── InvalidTreeError (also a ValueError)      a tree that contradicts itself
+
+    UserWarning
+    └── LearnerFailedWarning                      candidates lost during a fit that went on
+"""
+
+
+class PredictreeError(Exception):
+    """Base of every error raised by predictree itself."""
+
+
+class InvalidInputError(PredictreeError, ValueError):
+    """Data or a parameter cannot be used; the message says which and what to do."""
+
+
+class SampleWeightError(InvalidInputError):
+    """Weights were given, and a learner cannot take them."""
+
+
+class NoPredictorError(PredictreeError, ValueError):
+    """The root has no predictor: every learner failed there, or the loss is undefined."""
+
+
+class PredictionError(PredictreeError, ValueError):
+    """A predictor of a fitted tree returned something that is not a score."""
+
+
+class InvalidTreeError(PredictreeError, ValueError):
+    """The arrays of a tree contradict each other."""
+
+
+class LearnerFailedWarning(UserWarning):
+    """Some candidates were lost because their learner failed; the fit went on without them."""

@@ -1,0 +1,68 @@
+"""Running work: one seam over joblib, and what to do with a learner that fails."""
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from joblib import Parallel, delayed, effective_n_jobs
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+MAX_WARNINGS = 1000  # of one fit; past this the learner is taken to warn endlessly
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a learner has no candidate here."""
+
+    learner: str
+    reason: str
+
+
+class TooManyWarningsError(Exception):
+    """Raised inside a learner that keeps warning."""
+
+
+@dataclass(frozen=True, slots=True)
+class Executor:
+    """Runs tasks over joblib's current backend; results come in the order of the tasks."""
+
+    n_jobs: int | None = None
+
+    def map(self, function: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
+        """Yield ``function(task)`` for every task, lazily."""
+        if effective_n_jobs(self.n_jobs) == 1:
+            return map(function, tasks)
+        parallel = Parallel(n_jobs=self.n_jobs, return_as="generator")
+        results: Iterator[R] = parallel(delayed(function)(task) for task in tasks)
+        return results
+
+
+def attempt(learner: str, work: Callable[[], R]) -> R | Failure:
+    """Return what the work returns, or the failure it ends in."""
+    try:
+        with muted_warnings():
+            return work()
+    except Exception as error:
+        text = " ".join(str(error).split())
+        return Failure(learner, f"{type(error).__name__}: {text}"[:300])
+
+
+@contextmanager
+def muted_warnings() -> Iterator[None]:
+    """Keep a learner's warnings from the user, and stop a learner that warns endlessly."""
+    count = 0
+
+    def swallow(*args: Any, **kwargs: Any) -> None:
+        nonlocal count
+        count += 1
+        if count > MAX_WARNINGS:
+            raise TooManyWarningsError(f"more than {MAX_WARNINGS} warnings in one fit")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = swallow
+        yield

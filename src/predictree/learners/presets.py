@@ -1,0 +1,96 @@
+"""Named sets of learners, and the checks on a user's own list."""
+
+from collections.abc import Callable
+from typing import Any
+
+from sklearn.base import clone
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    AdaBoostRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler
+
+from predictree.exceptions import InvalidInputError
+
+NamedEstimators = list[tuple[str, Any]]
+
+
+def _linear_only() -> NamedEstimators:
+    """ToPs/LR."""
+    return [("linear", LinearRegression())]
+
+
+def _paper_classifiers() -> NamedEstimators:
+    """ToPs/B. The paper scales features to [0, 1]; the penalised learner here does so itself."""
+    return [
+        ("adaboost", AdaBoostClassifier()),
+        ("linear", LinearRegression()),
+        ("logistic", make_pipeline(MinMaxScaler(), LogisticRegression(max_iter=1000))),
+        ("logitboost", HistGradientBoostingClassifier(early_stopping=False)),
+        ("forest", RandomForestClassifier()),
+    ]
+
+
+def _paper_regressors() -> NamedEstimators:
+    """ToPs/B for real labels: each learner's counterpart, ridge for logistic regression."""
+    return [
+        ("adaboost", AdaBoostRegressor()),
+        ("linear", LinearRegression()),
+        ("ridge", make_pipeline(MinMaxScaler(), Ridge())),
+        ("l2boost", HistGradientBoostingRegressor(early_stopping=False)),
+        ("forest", RandomForestRegressor()),
+    ]
+
+
+PRESETS: dict[str, dict[str, Callable[[], NamedEstimators]]] = {
+    "classification": {"lr": _linear_only, "paper": _paper_classifiers},
+    "regression": {"lr": _linear_only, "paper": _paper_regressors},
+}
+
+
+def resolve_learners(learners: object, task: str) -> NamedEstimators:
+    """Return ``(name, unfitted estimator)`` pairs for a preset's name or a user's list."""
+    if isinstance(learners, str):
+        presets = PRESETS[task]
+        if learners not in presets:
+            known = ", ".join(repr(name) for name in presets)
+            raise InvalidInputError(
+                f"learners={learners!r} is not a preset: use {known}, or a list of "
+                "(name, estimator) pairs"
+            )
+        return presets[learners]()
+    pairs = _check_pairs(learners)
+    _check_names([name for name, _ in pairs])
+    return [(name, clone(estimator)) for name, estimator in pairs]
+
+
+def _check_pairs(learners: object) -> NamedEstimators:
+    if not isinstance(learners, list | tuple) or not learners:
+        raise InvalidInputError(
+            f"learners={learners!r}: give the name of a preset or a non-empty list of "
+            "(name, estimator) pairs"
+        )
+    for pair in learners:
+        if not (isinstance(pair, tuple | list) and len(pair) == 2 and isinstance(pair[0], str)):
+            raise InvalidInputError(
+                f"learners holds {pair!r}, which is not a (name, estimator) pair"
+            )
+        if isinstance(pair[1], type) or not hasattr(pair[1], "fit"):
+            raise InvalidInputError(
+                f"learner {pair[0]!r} is {pair[1]!r}: give an unfitted scikit-learn estimator"
+            )
+    return [(name, estimator) for name, estimator in learners]
+
+
+def _check_names(names: list[str]) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise InvalidInputError(f"learners holds the name {name!r} twice: rename one of them")
+        if "__" in name or not name:
+            raise InvalidInputError(f"learner name {name!r} must not be empty or hold '__'")

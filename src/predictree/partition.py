@@ -1,0 +1,180 @@
+"""Which rows train, which judge splits and which weigh paths: D = S ∪ V¹ ∪ V².
+
+Every stage after this one asks only a `Partition`. A held-out partition has a single fold; an
+assignment of rows to several folds is the same object with ``n_folds > 1``, every row in all
+three parts, and out-of-fold scores in place of held-out ones.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from predictree.exceptions import InvalidInputError
+from predictree.tree import FloatArray, IntArray
+
+S, V1, V2 = 0, 1, 2
+ALWAYS = -1  # fold of a row that every model may train on
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """Row indices of S, V¹ and V², and the fold in which each row is held out.
+
+    Model ``f`` of a predictor trains on the rows of ``train`` with ``fold != f`` and gives the
+    held-out scores of the rows with ``fold == f``.
+    """
+
+    train: IntArray
+    v1: IntArray
+    v2: IntArray
+    fold: IntArray
+    n_folds: int
+
+    @classmethod
+    def from_codes(cls, codes: NDArray[np.int8]) -> "Partition":
+        """Hold out V¹ and V²: codes are 0, 1 or 2 for S, V¹ or V²."""
+        return cls(
+            train=np.flatnonzero(codes == S),
+            v1=np.flatnonzero(codes == V1),
+            v2=np.flatnonzero(codes == V2),
+            fold=np.where(codes == S, ALWAYS, 0),
+            n_folds=1,
+        )
+
+
+def check_codes(partition: ArrayLike, n_rows: int) -> NDArray[np.int8]:
+    """Check a user's own partition: one of 0, 1, 2 per row, each present."""
+    codes = np.asarray(partition)
+    if codes.shape != (n_rows,):
+        raise InvalidInputError(
+            f"partition has shape {codes.shape}, but X has {n_rows} rows: give one code per row"
+        )
+    unknown = set(np.unique(codes).tolist()) - {S, V1, V2}
+    if unknown:
+        raise InvalidInputError(
+            f"partition holds {sorted(unknown, key=str)}: use 0 for S (training), 1 for V1 "
+            "(choosing splits) and 2 for V2 (weighing paths)"
+        )
+    for code, part in enumerate(("S", "V1", "V2")):
+        if not (codes == code).any():
+            raise InvalidInputError(f"partition leaves {part} empty: give some rows code {code}")
+    return codes.astype(np.int8)
+
+
+def check_fractions(validation: object) -> tuple[float, float, float]:
+    """Check ``validation=(s, v1, v2)``: three positive shares that sum to one."""
+    if isinstance(validation, tuple | list) and len(validation) == 3:
+        shares = np.array(validation, dtype=float)
+        if (shares > 0).all() and np.isclose(shares.sum(), 1.0):
+            s, v1, v2 = shares.tolist()
+            return s, v1, v2
+    raise InvalidInputError(
+        f"validation={validation!r}: give the shares of S, V1 and V2 as three positive numbers "
+        "that sum to one, such as (0.75, 0.15, 0.10), or pass partition= to fit"
+    )
+
+
+def hold_out(
+    X: FloatArray,
+    strata: IntArray | None,
+    groups: ArrayLike | None,
+    shares: tuple[float, float, float],
+    rng: np.random.Generator,
+) -> NDArray[np.int8]:
+    """Draw S, V¹ and V² at random, in whole blocks, within strata.
+
+    Rows that must stay together (equal features, same group) form a block. Blocks are drawn
+    in an order that depends on their content and not on the order or number of their rows, so
+    that repeating a row, weighting it and shuffling the data all give the same partition.
+    """
+    keys = blocks(X, groups)
+    names, block = np.unique(keys, return_inverse=True)
+    stratum = _block_strata(block, len(names), strata)
+    counts = _part_sizes(len(names), shares)
+    codes = np.full(len(names), S, dtype=np.int8)
+    taken = {V1: 0, V2: 0}
+    seen = 0
+    for label in np.unique(stratum):
+        members = rng.permutation(np.flatnonzero(stratum == label))
+        seen += len(members)
+        free = len(members) - 1  # one block of every stratum stays in S
+        start = 0
+        for part in (V1, V2):
+            due = round(counts[part] * seen / len(names)) - taken[part]
+            size = min(due, free - start)
+            codes[members[start : start + size]] = part
+            taken[part] += size
+            start += size
+    _check_parts(codes, len(X))
+    return codes[block]
+
+
+def _block_strata(block: IntArray, n_blocks: int, strata: IntArray | None) -> IntArray:
+    """Return the stratum of every block: the least of its rows', whatever their order."""
+    if strata is None:
+        return np.zeros(n_blocks, dtype=np.int64)
+    least = np.full(n_blocks, strata.max(), dtype=np.int64)
+    np.minimum.at(least, block, strata)
+    return least
+
+
+def _part_sizes(n_blocks: int, shares: tuple[float, float, float]) -> dict[int, int]:
+    return {part: max(1, round(shares[part] * n_blocks)) for part in (V1, V2)}
+
+
+def _check_parts(codes: NDArray[np.int8], n_rows: int) -> None:
+    if len(np.unique(codes)) < 3:
+        raise InvalidInputError(
+            f"{n_rows} sample(s) (n_samples={n_rows}, {len(codes)} distinct) are too few for "
+            "three parts S, V1 and V2: add rows, or pass partition= to fit"
+        )
+
+
+def blocks(X: FloatArray, groups: ArrayLike | None = None) -> NDArray[np.uint64]:
+    """Return one key per row; rows with equal keys must share a part.
+
+    Equal feature rows always do. With groups, so do the rows of a group and, in turn, the
+    groups that share a feature row.
+    """
+    keys = row_keys(X)
+    if groups is None:
+        return keys
+    group = np.asarray(groups)
+    if group.shape != (len(X),):
+        raise InvalidInputError(
+            f"groups has shape {group.shape}, but X has {len(X)} rows: give one group per row"
+        )
+    _, by_group = np.unique(group, return_inverse=True)
+    _, by_row = np.unique(keys, return_inverse=True)
+    size = by_group.max() + by_row.max() + 2
+    edges = coo_array(
+        (np.ones(len(X)), (by_group, by_row + by_group.max() + 1)), shape=(size, size)
+    )
+    _, component = connected_components(edges, directed=False)
+    component = component[by_group]
+    least = np.full(component.max() + 1, np.iinfo(np.uint64).max, dtype=np.uint64)
+    np.minimum.at(least, component, keys)
+    return np.asarray(least[component])
+
+
+def row_keys(X: FloatArray) -> NDArray[np.uint64]:
+    """Hash every row of X to 64 bits: equal rows get equal keys.
+
+    A splitmix64 round per column. Two different rows share a key once in about 10¹⁹ pairs,
+    and then merely share a part.
+    """
+    keys = np.zeros(len(X), dtype=np.uint64)
+    for column in X.T:
+        values = np.where(np.isnan(column), np.nan, column + 0.0)  # one NaN, one zero
+        keys = _mix(keys ^ values.view(np.uint64))
+    return keys
+
+
+def _mix(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    z = z + np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))

@@ -1,0 +1,187 @@
+"""Weights on the path (Algorithm 2): convex combinations that minimise the loss on V².
+
+Three exact solvers over the simplex {w ≥ 0, Σ w = 1}: least squares, log loss and absolute error.
+Among equally good weights the first two take the most even ones, so that a path with the same
+predictor twice has a unique answer.
+"""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from scipy.optimize import linprog, nnls
+from scipy.sparse import eye_array, hstack, vstack
+
+from predictree.grower import GrowingNode, PredictorKey
+from predictree.losses import Combination, Judged, Labels, true_class_probability
+from predictree.problem import Problem
+from predictree.tree import FloatArray, IntArray, Model
+
+EVENNESS = 1e-7  # size of the rows that prefer even weights, relative to the residuals
+MAX_STEPS = 200
+
+
+def weigh(
+    problem: Problem,
+    nodes: Sequence[GrowingNode],
+    predictors: dict[PredictorKey, tuple[Model, ...]],
+    min_rows: int,
+) -> dict[int, FloatArray]:
+    """Return w*(Π): for every leaf the weights of the nodes on its path, from the root down."""
+    leaves = [node for node in nodes if node.children is None]
+    rows = {leaf.id: weighing_rows(problem, leaf, min_rows) for leaf in leaves}
+    scores = _path_scores(problem, leaves, rows, predictors)
+    return {
+        leaf.id: path_weights(
+            problem.loss.combination, problem.judged(rows[leaf.id]), scores[leaf.id]
+        )
+        for leaf in leaves
+    }
+
+
+def weighing_rows(problem: Problem, leaf: GrowingNode, min_rows: int) -> IntArray:
+    """Return V² of the leaf, or of the nearest enclosing node that has enough rows.
+
+    Enough is ``min_rows`` and, in a classification, two classes. The root's has to do.
+    """
+    for node in reversed(leaf.ancestry()):
+        y = problem.y[node.region.v2]
+        varied = problem.n_outputs == 1 or len(np.unique(y)) > 1
+        if len(y) >= min_rows and varied:
+            return node.region.v2
+    return problem.root.v2
+
+
+def _path_scores(
+    problem: Problem,
+    leaves: Sequence[GrowingNode],
+    rows: dict[int, IntArray],
+    predictors: dict[PredictorKey, tuple[Model, ...]],
+) -> dict[int, list[FloatArray]]:
+    """Held-out scores of every path's predictors on the rows that weigh that path.
+
+    Each predictor answers once, for the rows of all the paths it is on.
+    """
+    paths = {leaf.id: [node.predictor for node in leaf.ancestry()] for leaf in leaves}
+    scores: dict[int, list[FloatArray]] = {
+        leaf: [np.empty(0)] * len(p) for leaf, p in paths.items()
+    }
+    for key, models in predictors.items():
+        mine = [leaf for leaf, path in paths.items() if key in path]
+        asked = np.unique(np.concatenate([rows[leaf] for leaf in mine]))
+        answers = problem.held_out(models, asked)
+        for leaf in mine:
+            answer = answers[np.searchsorted(asked, rows[leaf])]
+            for i, other in enumerate(paths[leaf]):
+                if other == key:
+                    scores[leaf][i] = answer
+    return scores
+
+
+def path_weights(
+    combination: Combination, rows: Judged, scores: Sequence[FloatArray]
+) -> FloatArray:
+    """Return the weights of the predictors with these scores that minimise the loss on the rows."""
+    if len(scores) == 1:
+        return np.ones(1)
+    return SOLVERS[combination](rows, np.stack(scores, axis=-1))
+
+
+def _squares(rows: Judged, scores: FloatArray) -> FloatArray:
+    """Least squares on the labels, or on the class indicators."""
+    target = _targets(rows.y, scores.shape[1])
+    residuals = scores - target[:, :, None]
+    root = np.sqrt(rows.mass)[:, None, None]
+    return simplex_least_squares((residuals * root).reshape(-1, scores.shape[2]))
+
+
+def _log(rows: Judged, scores: FloatArray) -> FloatArray:
+    """Log loss of the mixture of the predictors' probabilities for the true class."""
+    columns = [true_class_probability(rows.y, scores[:, :, j]) for j in range(scores.shape[2])]
+    return simplex_log_loss(np.column_stack(columns), rows.mass / rows.mass.sum())
+
+
+def _absolute(rows: Judged, scores: FloatArray) -> FloatArray:
+    """Mean absolute error of the mixture."""
+    return simplex_absolute(scores[:, 0, :], rows.y, rows.mass)
+
+
+SOLVERS: dict[Combination, Callable[[Judged, FloatArray], FloatArray]] = {
+    "squares": _squares,
+    "log": _log,
+    "absolute": _absolute,
+}
+
+
+def _targets(y: Labels, n_outputs: int) -> FloatArray:
+    if n_outputs == 1:
+        return np.asarray(y, dtype=float)[:, None]
+    return np.eye(n_outputs)[y]
+
+
+def simplex_least_squares(residuals: FloatArray) -> FloatArray:
+    """Minimise ‖R w‖² over the simplex, R having one column of residuals a predictor.
+
+    On the simplex Σ w_j h_j − y = Σ w_j (h_j − y). For u = t w the non-negative least squares
+    ‖R u‖² + c² (Σ u − 1)² = t² ‖R w‖² + c² (t − 1)² has its minimum over t increasing in ‖R w‖,
+    so its solution is proportional to the one sought.
+    """
+    n = residuals.shape[1]
+    size = np.sqrt(np.square(residuals).sum() / n)
+    if size == 0:
+        return np.full(n, 1 / n)
+    triangle = np.linalg.qr(residuals, mode="r") / size
+    system = np.vstack([triangle, EVENNESS * np.eye(n), np.ones((1, n))])
+    target = np.zeros(len(system))
+    target[-1] = 1.0
+    u, _ = nnls(system, target)
+    return _normalised(u)
+
+
+def simplex_log_loss(p: FloatArray, mass: FloatArray) -> FloatArray:
+    """Minimise −Σ mass_i log(Σ_j w_j p_ij) over the simplex, p being positive.
+
+    Sequential quadratic programming. With m = P w and Q = diag(√mass / m) P, the gradient is
+    −Qᵀ Q w and the Hessian Qᵀ Q, so that a Newton step over the simplex minimises ‖Q x − 2 Q w‖:
+    the least squares above. It stops when the largest possible gain is below rounding: by
+    convexity that gain is at most max_j (Pᵀ (mass / m))_j − 1.
+    """
+    w = np.full(p.shape[1], 1 / p.shape[1])
+    for _ in range(MAX_STEPS):
+        mixed = p @ w
+        if (p.T @ (mass / mixed)).max() - 1 < 1e-12:
+            break
+        scaled = p * (np.sqrt(mass) / mixed)[:, None]
+        step = simplex_least_squares(scaled - 2 * (scaled @ w)[:, None]) - w
+        w = w + _step_length(p, mass, w, step) * step
+    return _normalised(w)
+
+
+def _step_length(p: FloatArray, mass: FloatArray, w: FloatArray, step: FloatArray) -> float:
+    """Halve the step until the loss has fallen; 0 if it never does."""
+    now = -mass @ np.log(p @ w)
+    length = 1.0
+    while length > 1e-12:
+        if -mass @ np.log(p @ (w + length * step)) < now:
+            return length
+        length /= 2
+    return 0.0
+
+
+def simplex_absolute(scores: FloatArray, y: Labels, mass: FloatArray) -> FloatArray:
+    """Minimise Σ mass_i |Σ_j w_j h_ij − y_i| over the simplex, as a linear program."""
+    n_rows, n = scores.shape
+    slack = eye_array(n_rows)
+    result = linprog(
+        np.concatenate([np.zeros(n), mass / mass.sum()]),
+        A_ub=vstack([hstack([scores, -slack]), hstack([-scores, -slack])]).tocsr(),
+        b_ub=np.concatenate([y, -y]),
+        A_eq=np.concatenate([np.ones(n), np.zeros(n_rows)])[None, :],
+        b_eq=[1.0],
+        bounds=(0, None),
+    )
+    return _normalised(result.x[:n])
+
+
+def _normalised(w: FloatArray) -> FloatArray:
+    w = np.maximum(w, 0.0)
+    return np.asarray(w / w.sum())
