@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
@@ -114,6 +115,7 @@ def check_weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray | 
 def check_labels(y: Any, X: FloatArray) -> Labels:
     """Return the class labels as a flat array, as long as X."""
     labels: Labels = column_or_1d(y, warn=True)
+    assert_all_finite(labels, input_name="y")
     check_classification_targets(labels)
     check_consistent_length(X, labels)
     return labels

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_regressor
-from sklearn.utils import Tags, check_random_state, get_tags
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -22,9 +22,10 @@ from predictree.execution import Executor
 from predictree.grower import FitFailure, Grower
 from predictree.inspection import export_text
 from predictree.learners import Learner, adapt, resolve_learners
-from predictree.learners.adapter import take_rows, weight_keyword
+from predictree.learners.adapter import take_rows, takes_missing_values, weight_keyword
+from predictree.learners.presets import is_named
 from predictree.losses import Labels, decide, probabilities, resolve_loss
-from predictree.partition import Partition, check_codes, check_fractions, hold_out
+from predictree.partition import Partition, check_codes, check_fractions, check_groups, hold_out
 from predictree.problem import Problem, Seeds
 from predictree.search import Limits
 from predictree.tree import FloatArray, IntArray, Tree
@@ -174,7 +175,7 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         if partition is not None:
             return check_codes(partition, table.n_given)[table.kept]
         shares = check_fractions(self.validation)
-        together = None if groups is None else np.asarray(groups)[table.kept]
+        together = None if groups is None else check_groups(groups, table.n_given)[table.kept]
         strata = None if table.classes is None else table.y
         return hold_out(table.X, strata, together, shares, seeds.generator())
 
@@ -223,16 +224,19 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
 
     def _scores(self, X: Any) -> FloatArray:
         """Return H(x), an (n, k) array."""
-        return self.tree_.scores(self._features(X))
+        features = self._features(X)
+        return self.tree_.scores(features)
 
     def _features(self, X: Any) -> FloatArray:
         check_is_fitted(self)
+        features = check_features(X, self, self._allows_nan)
         validate_data(self, X, reset=False, skip_check_array=True)
-        return check_features(X, self, self._allows_nan)
+        return features
 
     def apply(self, X: Any) -> IntArray:
         """Return the id of the leaf that each row falls in."""
-        return self.tree_.apply(self._features(X))
+        features = self._features(X)
+        return self.tree_.apply(features)
 
     def decision_path(self, X: Any) -> csr_array:
         """Return the path of each row as a sparse (n_samples, n_nodes) indicator."""
@@ -262,11 +266,10 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters; the learners' own are named ``learners__<name>__<parameter>``."""
         params: dict[str, Any] = super().get_params(deep)
-        if deep and not isinstance(self.learners, str):
-            for name, estimator in self.learners:
-                params[f"learners__{name}"] = estimator
-                for key, value in estimator.get_params().items():
-                    params[f"learners__{name}__{key}"] = value
+        for name, estimator in self.learners if deep and is_named(self.learners) else ():
+            params[f"learners__{name}"] = estimator
+            for key, value in estimator.get_params().items():
+                params[f"learners__{name}__{key}"] = value
         return params
 
     def set_params(self, **params: Any) -> Self:
@@ -290,7 +293,11 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = _any_allows_nan(resolve_learners(self.learners, self._task))
+        try:
+            named = resolve_learners(self.learners, self._task)
+        except InvalidInputError:  # fit will say so
+            named = []
+        tags.input_tags.allow_nan = _any_allows_nan(named)
         return tags
 
 
@@ -371,7 +378,8 @@ class ToPsClassifier(ClassifierMixin, _TreesOfPredictors):  # type: ignore[misc]
 
     def predict(self, X: Any) -> Labels:
         """Return the predicted class of each row."""
-        return self.classes_[decide(self._scores(X))]
+        scores = self._scores(X)
+        return self.classes_[decide(scores)]
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return class probabilities: H(x), clipped at zero and made to sum to one."""
@@ -426,7 +434,7 @@ min_gain, n_jobs, random_state
 
 
 def _any_allows_nan(named: list[tuple[str, Any]]) -> bool:
-    return any(get_tags(estimator).input_tags.allow_nan for _, estimator in named)
+    return any(takes_missing_values(estimator) for _, estimator in named)
 
 
 def _with_params(named: list[tuple[str, Any]], params: dict[str, Any]) -> list[tuple[str, Any]]:

@@ -5,12 +5,13 @@
     PredictreeError
     ├── InvalidInputError (also a ValueError)     data, weights, partition or a parameter
     │   └── SampleWeightError                     a learner cannot take the weights given
-    ├── NoPredictorError (also a ValueError)      no learner could be fitted or judged at the root
+    ├── NoPredictorError (also a ValueError)      no learner could be fitted at the root
     ├── PredictionError (also a ValueError)       a kept predictor gave no number for a row
     └── InvalidTreeError (also a ValueError)      a tree that contradicts itself
 
     UserWarning
-    └── LearnerFailedWarning                      candidates lost during a fit that went on
+    ├── LearnerFailedWarning                      candidates lost during a fit that went on
+    └── UndefinedLossWarning                      the loss judges nothing, so nothing is split
 """
 
 
@@ -27,7 +28,7 @@ class SampleWeightError(InvalidInputError):
 
 
 class NoPredictorError(PredictreeError, ValueError):
-    """The root has no predictor: every learner failed there, or the loss is undefined."""
+    """The root has no predictor: every learner failed there."""
 
 
 class PredictionError(PredictreeError, ValueError):
@@ -40,3 +41,7 @@ class InvalidTreeError(PredictreeError, ValueError):
 
 class LearnerFailedWarning(UserWarning):
     """Some candidates were lost because their learner failed; the fit went on without them."""
+
+
+class UndefinedLossWarning(UserWarning):
+    """The loss cannot be computed on all of V¹, such as AUC on one class: the root stays alone."""

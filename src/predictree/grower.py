@@ -1,5 +1,6 @@
 """Growing the tree of predictors (Algorithm 1): linked, mutable nodes and a frontier of leaves."""
 
+import warnings
 from collections import Counter, deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -7,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from predictree.exceptions import NoPredictorError
+from predictree.exceptions import NoPredictorError, UndefinedLossWarning
 from predictree.execution import Executor, Failure, attempt
 from predictree.losses import tolerance
 from predictree.problem import ROOT_PATH, Problem, Region
@@ -110,10 +111,14 @@ class Grower:
         rows = self.problem.judged(region.v1)
         losses = np.array([self.problem.loss.value(rows, h.scores) for h in pool])
         if np.isnan(losses).all():
-            raise NoPredictorError(
+            warnings.warn(
                 f"loss {self.problem.loss.name!r} cannot be computed on the {len(region.v1)} rows "
-                "of V1 (one class only?): give V1 more rows, or choose another loss"
+                "of V1 (one class only?): the tree is a lone root with its first learner. Give V1 "
+                "more rows, or choose another loss.",
+                UndefinedLossWarning,
+                stacklevel=5,
             )
+            return pool[0], np.nan
         least = float(np.nanmin(losses))
         slack = tolerance(self.problem.loss, rows, least)
         first = np.flatnonzero(losses <= least + slack)[0]

@@ -145,7 +145,7 @@ class Error(AdditiveLoss):
 
     def per_row(self, y: Labels, scores: FloatArray) -> FloatArray:
         """Return 1 where the decision is wrong."""
-        return (decide(scores) != y).astype(np.float64)
+        return np.asarray(decide(scores) != y, dtype=np.float64)
 
 
 class SquaredError(AdditiveLoss):

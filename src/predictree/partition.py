@@ -6,6 +6,7 @@ three parts, and out-of-fold scores in place of held-out ones.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -64,6 +65,16 @@ def check_codes(partition: ArrayLike, n_rows: int) -> NDArray[np.int8]:
     return codes.astype(np.int8)
 
 
+def check_groups(groups: ArrayLike, n_rows: int) -> NDArray[Any]:
+    """Check a user's groups: one per row."""
+    checked = np.asarray(groups)
+    if checked.shape != (n_rows,):
+        raise InvalidInputError(
+            f"groups has shape {checked.shape}, but X has {n_rows} rows: give one group per row"
+        )
+    return checked
+
+
 def check_fractions(validation: object) -> tuple[float, float, float]:
     """Check ``validation=(s, v1, v2)``: three positive shares that sum to one."""
     if isinstance(validation, tuple | list) and len(validation) == 3:
@@ -80,7 +91,7 @@ def check_fractions(validation: object) -> tuple[float, float, float]:
 def hold_out(
     X: FloatArray,
     strata: IntArray | None,
-    groups: ArrayLike | None,
+    groups: NDArray[Any] | None,
     shares: tuple[float, float, float],
     rng: np.random.Generator,
 ) -> NDArray[np.int8]:
@@ -90,39 +101,38 @@ def hold_out(
     in an order that depends on their content and not on the order or number of their rows, so
     that repeating a row, weighting it and shuffling the data all give the same partition.
     """
-    keys = blocks(X, groups)
-    names, block = np.unique(keys, return_inverse=True)
-    stratum = _block_strata(block, len(names), strata)
-    counts = _part_sizes(len(names), shares)
+    names, block = np.unique(blocks(X, groups), return_inverse=True)
+    members = _shuffled_strata(block, len(names), strata, rng)
+    sizes = np.array([len(stratum) for stratum in members])
+    n_v1, n_v2 = (max(1, round(share * len(names))) for share in shares[1:])
+    from_v1 = _quota(n_v1, sizes, sizes - 1)  # one block of every stratum stays in S
+    from_v2 = _quota(n_v2, sizes, sizes - 1 - from_v1)
     codes = np.full(len(names), S, dtype=np.int8)
-    taken = {V1: 0, V2: 0}
-    seen = 0
-    for label in np.unique(stratum):
-        members = rng.permutation(np.flatnonzero(stratum == label))
-        seen += len(members)
-        free = len(members) - 1  # one block of every stratum stays in S
-        start = 0
-        for part in (V1, V2):
-            due = round(counts[part] * seen / len(names)) - taken[part]
-            size = min(due, free - start)
-            codes[members[start : start + size]] = part
-            taken[part] += size
-            start += size
+    for stratum, v1, v2 in zip(members, from_v1, from_v2, strict=True):
+        codes[stratum[:v1]] = V1
+        codes[stratum[v1 : v1 + v2]] = V2
     _check_parts(codes, len(X))
-    return codes[block]
+    return np.asarray(codes[block])
 
 
-def _block_strata(block: IntArray, n_blocks: int, strata: IntArray | None) -> IntArray:
-    """Return the stratum of every block: the least of its rows', whatever their order."""
+def _shuffled_strata(
+    block: IntArray, n_blocks: int, strata: IntArray | None, rng: np.random.Generator
+) -> list[IntArray]:
+    """Return the blocks of each stratum in random order; a block is in its rows' least."""
     if strata is None:
-        return np.zeros(n_blocks, dtype=np.int64)
+        return [rng.permutation(n_blocks)]
     least = np.full(n_blocks, strata.max(), dtype=np.int64)
     np.minimum.at(least, block, strata)
-    return least
+    return [rng.permutation(np.flatnonzero(least == label)) for label in np.unique(least)]
 
 
-def _part_sizes(n_blocks: int, shares: tuple[float, float, float]) -> dict[int, int]:
-    return {part: max(1, round(shares[part] * n_blocks)) for part in (V1, V2)}
+def _quota(total: int, sizes: IntArray, room: IntArray) -> IntArray:
+    """Share out ``total`` over strata in proportion to their sizes, as far as there is room."""
+    target = total * sizes / sizes.sum()
+    quota = np.minimum(np.floor(target).astype(np.int64), room)
+    for _ in range(min(total, room.sum()) - quota.sum()):
+        quota[np.argmax(np.where(quota < room, target - quota, -np.inf))] += 1
+    return np.asarray(quota)
 
 
 def _check_parts(codes: NDArray[np.int8], n_rows: int) -> None:
@@ -133,7 +143,7 @@ def _check_parts(codes: NDArray[np.int8], n_rows: int) -> None:
         )
 
 
-def blocks(X: FloatArray, groups: ArrayLike | None = None) -> NDArray[np.uint64]:
+def blocks(X: FloatArray, groups: NDArray[Any] | None) -> NDArray[np.uint64]:
     """Return one key per row; rows with equal keys must share a part.
 
     Equal feature rows always do. With groups, so do the rows of a group and, in turn, the
@@ -142,12 +152,7 @@ def blocks(X: FloatArray, groups: ArrayLike | None = None) -> NDArray[np.uint64]
     keys = row_keys(X)
     if groups is None:
         return keys
-    group = np.asarray(groups)
-    if group.shape != (len(X),):
-        raise InvalidInputError(
-            f"groups has shape {group.shape}, but X has {len(X)} rows: give one group per row"
-        )
-    _, by_group = np.unique(group, return_inverse=True)
+    _, by_group = np.unique(groups, return_inverse=True)
     _, by_row = np.unique(keys, return_inverse=True)
     size = by_group.max() + by_row.max() + 2
     edges = coo_array(

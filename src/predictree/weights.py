@@ -16,7 +16,7 @@ from predictree.losses import Combination, Judged, Labels, true_class_probabilit
 from predictree.problem import Problem
 from predictree.tree import FloatArray, IntArray, Model
 
-EVENNESS = 1e-7  # size of the rows that prefer even weights, relative to the residuals
+SAME = 1e-7  # relative difference below which predictors are the same on the rows at hand
 MAX_STEPS = 200
 
 
@@ -130,11 +130,20 @@ def simplex_least_squares(residuals: FloatArray) -> FloatArray:
     if size == 0:
         return np.full(n, 1 / n)
     triangle = np.linalg.qr(residuals, mode="r") / size
-    system = np.vstack([triangle, EVENNESS * np.eye(n), np.ones((1, n))])
-    target = np.zeros(len(system))
-    target[-1] = 1.0
-    u, _ = nnls(system, target)
-    return _normalised(u)
+    system = np.vstack([triangle, np.ones(n)])
+    u, _ = nnls(system, np.append(np.zeros(len(triangle)), 1.0))
+    return _most_even(system, _normalised(u))
+
+
+def _most_even(system: FloatArray, w: FloatArray) -> FloatArray:
+    """Return the shortest weights that the system does not tell from w."""
+    _, spread, directions = np.linalg.svd(system)
+    told = directions[: np.count_nonzero(spread > SAME * spread[0])]
+    if len(told) == len(w):
+        return w
+    firm = np.vstack([told / SAME, np.eye(len(w))])
+    even, _ = nnls(firm, np.concatenate([told @ w / SAME, np.zeros(len(w))]))
+    return _normalised(even)
 
 
 def simplex_log_loss(p: FloatArray, mass: FloatArray) -> FloatArray:
@@ -148,23 +157,21 @@ def simplex_log_loss(p: FloatArray, mass: FloatArray) -> FloatArray:
     w = np.full(p.shape[1], 1 / p.shape[1])
     for _ in range(MAX_STEPS):
         mixed = p @ w
-        if (p.T @ (mass / mixed)).max() - 1 < 1e-12:
-            break
         scaled = p * (np.sqrt(mass) / mixed)[:, None]
-        step = simplex_least_squares(scaled - 2 * (scaled @ w)[:, None]) - w
-        w = w + _step_length(p, mass, w, step) * step
+        best = simplex_least_squares(scaled - 2 * (scaled @ w)[:, None])
+        if (p.T @ (mass / mixed)).max() - 1 < 1e-12:
+            return best
+        w = w + _step_length(p, mass, w, best - w) * (best - w)
     return _normalised(w)
 
 
 def _step_length(p: FloatArray, mass: FloatArray, w: FloatArray, step: FloatArray) -> float:
-    """Halve the step until the loss has fallen; 0 if it never does."""
-    now = -mass @ np.log(p @ w)
+    """Halve the step until the loss has not risen, up to rounding."""
+    limit = -mass @ np.log(p @ w) + 1e-14
     length = 1.0
-    while length > 1e-12:
-        if -mass @ np.log(p @ (w + length * step)) < now:
-            return length
+    while -mass @ np.log(p @ (w + length * step)) > limit:
         length /= 2
-    return 0.0
+    return length
 
 
 def simplex_absolute(scores: FloatArray, y: Labels, mass: FloatArray) -> FloatArray:
@@ -183,5 +190,6 @@ def simplex_absolute(scores: FloatArray, y: Labels, mass: FloatArray) -> FloatAr
 
 
 def _normalised(w: FloatArray) -> FloatArray:
-    w = np.maximum(w, 0.0)
+    """Return w on the simplex; a weight that is only rounding is none."""
+    w = np.where(w > 1e-12 * w.max(), w, 0.0)
     return np.asarray(w / w.sum())

@@ -56,7 +56,7 @@ class Learner(ABC):
     @property
     def allows_nan(self) -> bool:
         """Whether the estimator takes missing values as they are."""
-        return bool(get_tags(self.estimator).input_tags.allow_nan)
+        return takes_missing_values(self.estimator)
 
 
 class ClassProbability(Learner):
@@ -177,6 +177,13 @@ def weight_keyword(name: str, estimator: Any) -> str:
         f"learner {name!r} ({type(estimator).__name__}) does not take sample_weight: drop the "
         "weights or the learner"
     )
+
+
+def takes_missing_values(estimator: Any) -> bool:
+    """Whether the estimator takes NaN: a Pipeline does if its first step does."""
+    if isinstance(estimator, Pipeline):
+        return takes_missing_values(estimator.steps[0][1])
+    return bool(get_tags(estimator).input_tags.allow_nan)
 
 
 def seeded(estimator: Any, seed: int) -> Any:

@@ -77,15 +77,24 @@ def _check_pairs(learners: object) -> NamedEstimators:
             "(name, estimator) pairs"
         )
     for pair in learners:
-        if not (isinstance(pair, tuple | list) and len(pair) == 2 and isinstance(pair[0], str)):
+        if not is_named([pair]):
             raise InvalidInputError(
-                f"learners holds {pair!r}, which is not a (name, estimator) pair"
-            )
-        if isinstance(pair[1], type) or not hasattr(pair[1], "fit"):
-            raise InvalidInputError(
-                f"learner {pair[0]!r} is {pair[1]!r}: give an unfitted scikit-learn estimator"
+                f"learners holds {pair!r}: it must be a pair of a name and an unfitted "
+                "scikit-learn estimator"
             )
     return [(name, estimator) for name, estimator in learners]
+
+
+def is_named(learners: object) -> bool:
+    """Whether this looks like a list of (name, estimator) pairs."""
+    return isinstance(learners, list | tuple) and all(
+        isinstance(pair, tuple | list)
+        and len(pair) == 2
+        and isinstance(pair[0], str)
+        and hasattr(pair[1], "fit")
+        and not isinstance(pair[1], type)
+        for pair in learners
+    )
 
 
 def _check_names(names: list[str]) -> None:

@@ -1,0 +1,31 @@
+"""The losses, straight from their definitions."""
+
+import numpy as np
+from sklearn.metrics import log_loss, roc_auc_score
+
+
+def proba(s):
+    s = np.clip(s, 0, None)
+    return np.array([r / r.sum() if r.sum() > 0 else np.full(len(r), 1 / len(r)) for r in s])
+
+
+def auc(y, s):
+    curves = [1] if s.shape[1] == 2 else range(s.shape[1])
+    areas = [roc_auc_score(y == c, s[:, c]) for c in curves if 0 < sum(y == c) < len(y)]
+    return 1 - np.mean(areas) if areas else np.nan
+
+
+def decide(s):
+    return np.round(s[:, 1], 9) >= 0.5 if s.shape[1] == 2 else np.round(s, 9).argmax(axis=1)
+
+
+LOSSES = {
+    "auc": auc,
+    "error": lambda y, s: np.mean(decide(s) != y),
+    "brier": lambda y, s: (
+        np.sum((proba(s) - np.eye(s.shape[1])[y]) ** 2) / len(y) / (1 + (s.shape[1] == 2))
+    ),
+    "log_loss": lambda y, s: log_loss(y, proba(s), labels=range(s.shape[1])),
+    "mse": lambda y, s: np.mean((s[:, 0] - y) ** 2),
+    "mae": lambda y, s: np.mean(np.abs(s[:, 0] - y)),
+}

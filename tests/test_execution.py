@@ -1,0 +1,49 @@
+import warnings
+
+import numpy as np
+import pytest
+
+from predictree.execution import MAX_WARNINGS, Executor, Failure, attempt
+
+
+def square(x):
+    return x * x
+
+
+@pytest.mark.parametrize("n_jobs", [None, 1, 2])
+def test_results_come_in_the_order_of_the_tasks(n_jobs):
+    assert list(Executor(n_jobs).map(square, range(20))) == [i * i for i in range(20)]
+
+
+def test_a_failure_tells_who_and_why():
+    failure = attempt("forest", lambda: np.linalg.cholesky(-np.eye(2)))
+    assert failure == Failure("forest", "LinAlgError: Matrix is not positive definite")
+
+
+def test_an_interrupt_is_not_a_failure():
+    def interrupt():
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        attempt("a", interrupt)
+
+
+def test_ordinary_warnings_are_kept_from_the_user():
+    def grumble():
+        for _ in range(MAX_WARNINGS):
+            warnings.warn("again", UserWarning, stacklevel=1)
+        return 1
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert attempt("a", grumble) == 1
+
+
+def test_endless_warnings_are_a_failure():
+    def never_stop():
+        while True:
+            warnings.warn("again", UserWarning, stacklevel=1)
+
+    failure = attempt("a", never_stop)
+    assert isinstance(failure, Failure)
+    assert "more than 1000 warnings" in failure.reason

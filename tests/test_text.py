@@ -1,0 +1,34 @@
+import pandas as pd
+
+from predictree import ToPsRegressor, export_text
+from predictree.tree import Node, PathWeight, Predictor, Split, Tree
+
+
+def test_every_part_of_a_node_is_shown():
+    weights = (PathWeight(0, "linear", 0, 0.25), PathWeight(1, "linear", 0, 0.75))
+    nodes = [
+        Node(0, None, 0, (1, 2), Split(1, 41.5), "linear", 0, 0.5, 0.25, 30, 5, 4, None),
+        Node(1, 0, 1, None, None, "linear", 0, 0.2, None, 10, 5, 4, weights),
+        Node(2, 0, 1, None, None, "linear", 2, 0.3, None, 20, 5, 4, weights),
+    ]
+    tree = Tree.from_nodes(nodes, [Predictor("linear", 0, ()), Predictor("linear", 2, ())], 1)
+    assert export_text(tree, feature_names=["sex", "age"], decimals=2) == (
+        "all rows: linear  n=30/5/4  loss=0.50  Δv=0.25\n"
+        "├─ age < 41.5: linear↑  n=10/5/4  loss=0.20  w=[0.25, 0.75]\n"
+        "└─ age ≥ 41.5: linear  n=20/5/4  loss=0.30  w=[0.25, 0.75]"
+    )
+
+
+def test_an_estimator_shows_its_tree(regimes):
+    X, y = regimes
+    model = ToPsRegressor("lr", random_state=0, max_depth=2).fit(X, y)
+    text = model.export_text()
+    assert text == export_text(model)
+    assert text.splitlines()[1].startswith("├─ x0 < 0.5: linear")
+    assert len(text.splitlines()) == len(model.tree_)
+
+
+def test_column_names_are_used(regimes):
+    X, y = regimes
+    frame = pd.DataFrame(X, columns=["sex", "age", "bmi"])
+    assert "sex < 0.5" in ToPsRegressor("lr", random_state=0).fit(frame, y).export_text()
