@@ -96,7 +96,8 @@ class Grower:
     def _plant(self) -> GrowingNode:
         """Take h_X: the learner, trained on all of S, with the least loss on V¹."""
         region = self.problem.root
-        outcomes = fit_here(self.problem, region, ROOT_PATH)
+        everyone = list(range(len(self.problem.learners)))
+        outcomes = fit_here(self.problem, region, ROOT_PATH, everyone)
         self._record(0, (o for o in outcomes if isinstance(o, Failure)))
         pool = own_candidates(outcomes)
         while pool:

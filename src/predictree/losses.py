@@ -11,14 +11,14 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import UndefinedMetricWarning
 
 from predictree.exceptions import InvalidInputError
-from predictree.tree import FloatArray
+from predictree.tree import BoolArray, FloatArray, IntArray
 
 Labels = NDArray[Any]
 Combination = Literal["squares", "log", "absolute"]
@@ -29,17 +29,10 @@ HALF = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """Validation rows of one side of a split: labels and weights."""
+    """Validation rows: labels and weights."""
 
     y: Labels
     weight: FloatArray | None
-
-    def join(self, other: "Judged") -> "Judged":
-        """Return the rows of both sides, these first."""
-        y = np.concatenate([self.y, other.y])
-        if self.weight is None or other.weight is None:
-            return Judged(y, None)
-        return Judged(y, np.concatenate([self.weight, other.weight]))
 
     @property
     def mass(self) -> FloatArray:
@@ -66,20 +59,9 @@ class Loss(ABC):
     def value(self, rows: Judged, scores: FloatArray) -> float:
         """Return the loss of these scores on these rows, NaN where it is undefined."""
 
-    def pairs(
-        self,
-        left: Judged,
-        right: Judged,
-        h_left: Sequence[FloatArray],
-        h_right: Sequence[FloatArray],
-    ) -> FloatArray:
-        """Return L(h⁻ ∨ h⁺) on both sides joined, for every pair: an array (|h⁻|, |h⁺|)."""
-        union = left.join(right)
-        values = [
-            [self.value(union, np.concatenate([minus, plus])) for plus in h_right]
-            for minus in h_left
-        ]
-        return np.array(values)
+    def judge(self, rows: Judged, pool: Sequence[FloatArray]) -> "Judge":
+        """Return what judges the splits of a node with these rows and inherited predictors."""
+        return JointJudge(self, rows, pool)
 
     def scale(self, rows: Judged) -> float:
         """Return the size of a typical value, against which rounding is measured."""
@@ -97,21 +79,9 @@ class AdditiveLoss(Loss):
         """Return the weighted mean over the rows."""
         return float(np.average(self.per_row(rows.y, scores), weights=rows.weight))
 
-    def pairs(
-        self,
-        left: Judged,
-        right: Judged,
-        h_left: Sequence[FloatArray],
-        h_right: Sequence[FloatArray],
-    ) -> FloatArray:
-        """Return the joint losses as sums of the two sides' own."""
-        total = left.mass.sum() + right.mass.sum()
-        minus = np.array([self._sum(left, h) for h in h_left])
-        plus = np.array([self._sum(right, h) for h in h_right])
-        return np.asarray((minus[:, None] + plus[None, :]) / total)
-
-    def _sum(self, rows: Judged, scores: FloatArray) -> float:
-        return float(rows.mass @ self.per_row(rows.y, scores))
+    def judge(self, rows: Judged, pool: Sequence[FloatArray]) -> "Judge":
+        """Return a judge that minimises each side alone."""
+        return AdditiveJudge(self, rows, pool)
 
 
 class LogLoss(AdditiveLoss):
@@ -189,67 +159,12 @@ class AUC(Loss):
 
     def value(self, rows: Judged, scores: FloatArray) -> float:
         """Return 1 − AUC."""
-        nothing = Judged(rows.y[:0], None if rows.weight is None else rows.weight[:0])
-        return float(self.pairs(rows, nothing, [scores], [scores[:0]])[0, 0])
+        everywhere = np.ones(len(rows.y), dtype=bool)
+        return float(RankingJudge(rows, [scores]).pairs(everywhere, [])[0, 0])
 
-    def pairs(
-        self,
-        left: Judged,
-        right: Judged,
-        h_left: Sequence[FloatArray],
-        h_right: Sequence[FloatArray],
-    ) -> FloatArray:
-        """Return 1 − AUC of every pair.
-
-        Wins of a positive over a negative row within one side depend on that side's predictor
-        alone; only wins across the sides are counted pair by pair.
-        """
-        union = left.join(right)
-        n_classes = h_left[0].shape[1]
-        losses = []
-        for c in [1] if n_classes == 2 else range(n_classes):
-            positive = union.mass[union.y == c].sum()
-            negative = union.mass[union.y != c].sum()
-            if positive and negative:
-                wins = _wins(
-                    [_Ranked.of(left, h, c) for h in h_left],
-                    [_Ranked.of(right, h, c) for h in h_right],
-                )
-                losses.append(1.0 - wins / (positive * negative))
-        if not losses:
-            return np.full((len(h_left), len(h_right)), np.nan)
-        return np.asarray(np.mean(losses, axis=0))
-
-
-@dataclass(frozen=True, slots=True)
-class _Ranked:
-    """One predictor's scores for one class on one side: positives, and ranked negatives."""
-
-    positive: FloatArray
-    positive_mass: FloatArray
-    negative: FloatArray
-    below: FloatArray  # mass of the first i negatives
-
-    @classmethod
-    def of(cls, rows: Judged, scores: FloatArray, c: int) -> "_Ranked":
-        column, mass, positive = scores[:, c], rows.mass, rows.y == c
-        order = np.flatnonzero(~positive)
-        order = order[np.argsort(column[order], kind="stable")]
-        below = np.concatenate([[0.0], np.cumsum(mass[order])])
-        return cls(column[positive], mass[positive], column[order], below)
-
-    def wins_over(self, other: "_Ranked") -> float:
-        """Mass of pairs in which a positive here outranks a negative there; ties are halves."""
-        first = np.searchsorted(other.negative, self.positive, side="left")
-        last = np.searchsorted(other.negative, self.positive, side="right")
-        return float(self.positive_mass @ (other.below[first] + other.below[last])) * HALF
-
-
-def _wins(minus: list[_Ranked], plus: list[_Ranked]) -> FloatArray:
-    across = [[h.wins_over(g) + g.wins_over(h) for g in plus] for h in minus]
-    within_minus = np.array([h.wins_over(h) for h in minus])
-    within_plus = np.array([g.wins_over(g) for g in plus])
-    return np.asarray(within_minus[:, None] + within_plus[None, :] + np.array(across))
+    def judge(self, rows: Judged, pool: Sequence[FloatArray]) -> "Judge":
+        """Return a judge that merges ranked lists."""
+        return RankingJudge(rows, pool)
 
 
 @dataclass(frozen=True)
@@ -291,6 +206,107 @@ class CallableLoss(Loss):
     def scale(self, rows: Judged) -> float:
         """Return 0: nothing is known about the size of the values."""
         return 0.0
+
+
+class Judge(Protocol):
+    """Judges all pairs of predictors for the splits of one node."""
+
+    def pairs(self, left: BoolArray, own: Sequence[FloatArray]) -> FloatArray:
+        """Return L(h⁻ ∨ h⁺) of every pair for one split.
+
+        Parameters
+        ----------
+        left : array of shape (v,)
+            Which rows go left.
+        own : sequence of arrays of shape (v, k)
+            Scores of the learners trained on the children, each row's from its own side; NaN on
+            a side where the learner has none.
+
+        Returns
+        -------
+        array of shape (m, m)
+            For h⁻ (rows) and h⁺ (columns) among own and pool, in this order; NaN where undefined.
+        """
+
+
+@dataclass(frozen=True)
+class JointJudge:
+    """Tries every pair."""
+
+    loss: Loss
+    rows: Judged
+    pool: Sequence[FloatArray]
+
+    def pairs(self, left: BoolArray, own: Sequence[FloatArray]) -> FloatArray:
+        """Compute the loss of every pair from scratch."""
+        candidates = [*own, *self.pool]
+        joined = [[np.where(left[:, None], g, h) for h in candidates] for g in candidates]
+        return np.array([[self._value(scores) for scores in row] for row in joined])
+
+    def _value(self, scores: FloatArray) -> float:
+        return np.nan if np.isnan(scores).any() else self.loss.value(self.rows, scores)
+
+
+class AdditiveJudge:
+    """Adds up the rows of each side."""
+
+    def __init__(self, loss: AdditiveLoss, rows: Judged, pool: Sequence[FloatArray]) -> None:
+        self.loss, self.y = loss, rows.y
+        self.share = rows.mass / rows.mass.sum()
+        self.pool = self._per_row(pool)
+
+    def _per_row(self, candidates: Sequence[FloatArray]) -> FloatArray:
+        per_row = [self.loss.per_row(self.y, scores) * self.share for scores in candidates]
+        return np.array(per_row).reshape(len(per_row), len(self.y))
+
+    def pairs(self, left: BoolArray, own: Sequence[FloatArray]) -> FloatArray:
+        """Return the joint losses as sums of the two sides' own."""
+        with np.errstate(invalid="ignore"):
+            mine = self._per_row(own)
+        minus, plus = (
+            np.concatenate([mine[:, side].sum(axis=1), self.pool @ side.astype(float)])
+            for side in (left, ~left)
+        )
+        return np.asarray(minus[:, None] + plus[None, :])
+
+
+class RankingJudge:
+    """Ranks every predictor once and merges the ranked lists of the two sides."""
+
+    def __init__(self, rows: Judged, pool: Sequence[FloatArray]) -> None:
+        self.mass, self.n_pool = rows.mass, len(pool)
+        n_classes = pool[0].shape[1]
+        curves = [1] if n_classes == 2 else range(n_classes)
+        self.curves = [(c, rows.y == c) for c in curves if 0 < (rows.y == c).sum() < len(rows.y)]
+        self.pool = {c: self._ranked(pool, c) for c, _ in self.curves}
+
+    @staticmethod
+    def _ranked(candidates: Sequence[FloatArray], c: int) -> tuple[FloatArray, IntArray]:
+        scores = np.array([h[:, c] for h in candidates])
+        return scores, np.argsort(scores, axis=1)
+
+    def pairs(self, left: BoolArray, own: Sequence[FloatArray]) -> FloatArray:
+        """Return 1 − AUC of every pair, the mean over the curves."""
+        if not self.curves:
+            return np.full((len(own) + self.n_pool,) * 2, np.nan)
+        losses = np.mean([self._curve(c, y, left, own) for c, y in self.curves], axis=0)
+        for i, scores in enumerate(own):
+            unknown = np.isnan(scores[:, 0])
+            losses[i] = np.nan if unknown[left].any() else losses[i]
+            losses[:, i] = np.nan if unknown[~left].any() else losses[:, i]
+        return np.asarray(losses)
+
+    def _curve(
+        self, c: int, positive: BoolArray, left: BoolArray, own: Sequence[FloatArray]
+    ) -> FloatArray:
+        from predictree.kernels import wins_of_pairs
+
+        scores, order = self.pool[c]
+        if own:
+            mine = self._ranked(own, c)
+            scores, order = np.concatenate([mine[0], scores]), np.concatenate([mine[1], order])
+        wins = wins_of_pairs(scores, order, left, positive, self.mass)
+        return np.asarray(1.0 - wins / (self.mass[positive].sum() * self.mass[~positive].sum()))
 
 
 LOSSES: dict[str, dict[str, type[Loss]]] = {

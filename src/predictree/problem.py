@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from predictree.learners import Learner
+from predictree.learners import ClosedForm, Design, Learner, closed_form, has_closed_form
 from predictree.losses import Judged, Labels, Loss
 from predictree.partition import Partition
 from predictree.tree import FloatArray, IntArray, Model, Split
@@ -44,7 +44,7 @@ class Region:
     def divide(self, split: Split, X: FloatArray) -> tuple["Region", "Region"]:
         """Return the regions of C⁻ and C⁺."""
         parts = (self.train, self.v1, self.v2)
-        left = [split.goes_left(X[part]) for part in parts]
+        left = [split.goes_left(X[part, split.feature]) for part in parts]
         return (
             Region(*(part[mask] for part, mask in zip(parts, left, strict=True))),
             Region(*(part[~mask] for part, mask in zip(parts, left, strict=True))),
@@ -85,6 +85,22 @@ class Problem:
     def root(self) -> Region:
         """The region of the whole feature space."""
         return Region(self.partition.train, self.partition.v1, self.partition.v2)
+
+    def closed_forms(self, region: Region) -> tuple[Design | None, dict[int, ClosedForm]]:
+        """Return the closed forms among the learners on this region, by place, and their design."""
+        if not any(has_closed_form(learner) for learner in self.learners):
+            return None, {}
+        design = Design.of(
+            self.X,
+            self.y,
+            region.train,
+            region.v1,
+            self.n_outputs,
+            self.partition.fold,
+            self.partition.n_folds,
+        )
+        forms = {i: closed_form(learner, design) for i, learner in enumerate(self.learners)}
+        return design, {i: form for i, form in forms.items() if form is not None}
 
     def judged(self, rows: IntArray) -> Judged:
         """Return labels and weights of validation rows."""

@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import repeat
 
 import numpy as np
 
 from predictree.execution import Executor, Failure, attempt
-from predictree.learners import Learner
+from predictree.learners import Bins, Learner
 from predictree.losses import tolerance
 from predictree.problem import Problem, Region
 from predictree.splits import candidate_splits
@@ -26,11 +27,12 @@ class Limits:
     min_samples_val: int
     min_gain: float
 
-    def admits(self, left: Region, right: Region) -> bool:
-        """Whether both sides have the rows to train and to judge."""
-        return all(
-            len(side.train) >= self.min_samples_leaf and len(side.v1) >= self.min_samples_val
-            for side in (left, right)
+    def admits(self, train_left: BoolArray, v1_left: BoolArray) -> bool:
+        """Whether both sides of a split have the rows to train and to judge."""
+        n_train, n_v1 = int(train_left.sum()), int(v1_left.sum())
+        return (
+            min(n_train, len(train_left) - n_train) >= self.min_samples_leaf
+            and min(n_v1, len(v1_left) - n_v1) >= self.min_samples_val
         )
 
 
@@ -87,6 +89,19 @@ class Proposal:
 Outcome = FloatArray | Failure
 
 
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One split to be judged: where V¹ goes, and what the learners trained on its sides say.
+
+    ``own`` has one array (v, k) a learner, each row answered by its own side's model, NaN on a side
+    where the learner failed.
+    """
+
+    split: Split
+    goes_left: BoolArray
+    own: list[FloatArray]
+
+
 def exhaustive(
     problem: Problem, site: Site, limits: Limits, executor: Executor
 ) -> tuple[Proposal | None, list[Failure]]:
@@ -95,41 +110,136 @@ def exhaustive(
     Every learner is trained on both sides of every split. A later split wins only by more
     than rounding, so that ties go to the lower feature and the lower threshold.
     """
-    slack = tolerance(problem.loss, problem.judged(site.region.v1), site.loss)
+    rows = problem.judged(site.region.v1)
+    judge = problem.loss.judge(rows, [h.scores for h in site.pool])
+    slack = tolerance(problem.loss, rows, site.loss)
     to_beat = site.loss - limits.min_gain
-    best: Proposal | None = None
+    best: tuple[Trial, float, int, int] | None = None
     failures: list[Failure] = []
-    splits = list(admissible_splits(problem, site.region, limits))
-    train = partial(fit_both_sides, problem, site.region, site.path)
-    for split, outcomes in zip(splits, executor.map(train, splits), strict=True):
-        failures += [o for side in outcomes for o in side if isinstance(o, Failure)]
-        proposal = best_pair(problem, site, split, outcomes, slack)
-        if proposal is not None and proposal.loss < to_beat - slack:
-            best, to_beat = proposal, proposal.loss
-    return best, failures
+    for trial in trials(problem, site, limits, executor, failures):
+        pair = first_least(judge.pairs(trial.goes_left, trial.own), slack)
+        if pair is not None and pair[0] < to_beat - slack:
+            best, to_beat = (trial, *pair), pair[0]
+    return (None if best is None else propose(problem, site, *best)), failures
 
 
-def admissible_splits(problem: Problem, region: Region, limits: Limits) -> Iterator[Split]:
-    """Yield the candidate splits whose sides both have enough rows."""
+def first_least(losses: FloatArray, slack: float) -> tuple[float, int, int] | None:
+    """Return the least loss and its place, the first among equals; None if all are undefined."""
+    least = np.nanmin(losses, initial=np.inf)
+    if np.isinf(least):
+        return None
+    i, j = np.unravel_index(np.flatnonzero(losses.ravel() <= least + slack)[0], losses.shape)
+    return float(losses[i, j]), int(i), int(j)
+
+
+def trials(
+    problem: Problem, site: Site, limits: Limits, executor: Executor, failures: list[Failure]
+) -> Iterator[Trial]:
+    """Train all learners on both sides of all splits; yield one trial a split, in order.
+
+    Learners with a closed form fit the splits of a feature at once, the others go through the
+    executor.
+    """
+    region = site.region
+    design, forms = problem.closed_forms(region)
+    slow = [i for i in range(len(problem.learners)) if i not in forms]
+    by_feature = list(admissible_splits(problem, region, limits))
+    train = partial(fit_both_sides, problem, region, site.path, slow)
+    flat = [split for splits in by_feature for split in splits]
+    outcomes = iter(executor.map(train, flat)) if slow else repeat(([], []))
+    for splits in by_feature:
+        feature = splits[0].feature
+        judged = problem.X[region.v1, feature]
+        goes_left = np.array([split.goes_left(judged) for split in splits])
+        quick = {}
+        if design is not None:
+            bins = Bins.of(splits, problem.X[region.train, feature], goes_left, design)
+            quick = {i: form.fit_splits(bins) for i, form in forms.items()}
+        for s, split in enumerate(splits):
+            own: dict[int, FloatArray] = {}
+            for i, (scores, exact) in quick.items():
+                own[i] = (
+                    scores[s]
+                    if exact[s].all()
+                    else _fit_slowly(problem, site, split, i, goes_left[s], failures)
+                )
+            sides = next(outcomes)
+            for place, i in enumerate(slow):
+                own[i] = _joined(sides[0][place], sides[1][place], goes_left[s], problem, failures)
+            yield Trial(split, goes_left[s], [own[i] for i in range(len(problem.learners))])
+
+
+def _joined(
+    left: Outcome, right: Outcome, goes_left: BoolArray, problem: Problem, failures: list[Failure]
+) -> FloatArray:
+    """Join what one learner says on both sides; a failure is recorded and says nothing."""
+    scores = np.full((len(goes_left), problem.n_outputs), np.nan)
+    for outcome, rows in ((left, goes_left), (right, ~goes_left)):
+        if isinstance(outcome, Failure):
+            failures.append(outcome)
+        else:
+            scores[rows] = outcome
+    return scores
+
+
+def _fit_slowly(
+    problem: Problem,
+    site: Site,
+    split: Split,
+    i: int,
+    goes_left: BoolArray,
+    failures: list[Failure],
+) -> FloatArray:
+    """Fit one learner itself where its closed form is not exact."""
+    left, right = fit_both_sides(problem, site.region, site.path, [i], split)
+    return _joined(left[0], right[0], goes_left, problem, failures)
+
+
+def propose(problem: Problem, site: Site, trial: Trial, loss: float, i: int, j: int) -> Proposal:
+    """Return the proposal of a trial with its i-th predictor on the left and j-th on the right."""
+    regions = site.region.divide(trial.split, problem.X)
+    sides = []
+    for region, rows, choice in zip(
+        regions, (trial.goes_left, ~trial.goes_left), (i, j), strict=True
+    ):
+        own = [Candidate(ITSELF, m, scores[rows]) for m, scores in enumerate(trial.own)]
+        pool = own + [h.on(rows) for h in site.pool]
+        known = [h for h in pool if not np.isnan(h.scores).any()]
+        sides.append(Side(region, known, pool[choice]))
+    return Proposal(trial.split, loss, *sides)
+
+
+def admissible_splits(problem: Problem, region: Region, limits: Limits) -> Iterator[list[Split]]:
+    """Yield for each feature the candidate splits whose sides both have enough rows."""
     weight = None if problem.weight is None else problem.weight[region.train]
-    for split in candidate_splits(problem.X[region.train], weight, limits.n_thresholds):
-        if limits.admits(*region.divide(split, problem.X)):
-            yield split
+    for feature in range(problem.X.shape[1]):
+        train, v1 = problem.X[region.train, feature], problem.X[region.v1, feature]
+        splits = [
+            split
+            for split in candidate_splits(feature, train, weight, limits.n_thresholds)
+            if limits.admits(split.goes_left(train), split.goes_left(v1))
+        ]
+        if splits:
+            yield splits
 
 
 def fit_both_sides(
-    problem: Problem, region: Region, path: int, split: Split
+    problem: Problem, region: Region, path: int, chosen: list[int], split: Split
 ) -> tuple[list[Outcome], list[Outcome]]:
-    """Train every learner on either child; return their scores on the child's V¹, not models."""
+    """Train learners on either child; return their scores on the child's V¹, not models."""
     left, right = region.divide(split, problem.X)
-    return fit_here(problem, left, 2 * path), fit_here(problem, right, 2 * path + 1)
+    return (
+        fit_here(problem, left, 2 * path, chosen),
+        fit_here(problem, right, 2 * path + 1, chosen),
+    )
 
 
-def fit_here(problem: Problem, region: Region, path: int) -> list[Outcome]:
-    """Train every learner on S of one region; return its scores on V¹, or why it has none."""
+def fit_here(problem: Problem, region: Region, path: int, chosen: list[int]) -> list[Outcome]:
+    """Train learners on S of one region; return their scores on V¹, or why they have none."""
+    learners = [problem.learners[i] for i in chosen]
     return [
         attempt(learner.name, partial(_scores, problem, learner, region, path))
-        for learner in problem.learners
+        for learner in learners
     ]
 
 
@@ -144,34 +254,3 @@ def own_candidates(outcomes: list[Outcome]) -> Pool:
         for i, outcome in enumerate(outcomes)
         if not isinstance(outcome, Failure)
     ]
-
-
-def best_pair(
-    problem: Problem,
-    site: Site,
-    split: Split,
-    outcomes: tuple[list[Outcome], list[Outcome]],
-    slack: float,
-) -> Proposal | None:
-    """Choose h⁻ and h⁺ for one split: the pair with the least joint loss on V¹(C)."""
-    goes_left = split.goes_left(problem.X[site.region.v1])
-    left = own_candidates(outcomes[0]) + [h.on(goes_left) for h in site.pool]
-    right = own_candidates(outcomes[1]) + [h.on(~goes_left) for h in site.pool]
-    regions = site.region.divide(split, problem.X)
-    losses = problem.loss.pairs(
-        problem.judged(regions[0].v1),
-        problem.judged(regions[1].v1),
-        [h.scores for h in left],
-        [h.scores for h in right],
-    )
-    least = np.nanmin(losses, initial=np.inf)
-    if np.isinf(least):
-        return None
-    first = np.flatnonzero(losses.ravel() <= least + slack)[0]
-    i, j = np.unravel_index(first, losses.shape)
-    return Proposal(
-        split,
-        float(losses[i, j]),
-        Side(regions[0], left, left[i]),
-        Side(regions[1], right, right[j]),
-    )

@@ -1,16 +1,14 @@
 """The candidate splits of a node: which features and thresholds the search looks at."""
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from predictree.tree import FloatArray, Split
 
 
 def candidate_splits(
-    X: FloatArray, weight: FloatArray | None, n_thresholds: int
-) -> Iterator[Split]:
-    """Yield the splits of a node, in the order in which ties are broken.
+    feature: int, column: FloatArray, weight: FloatArray | None, n_thresholds: int
+) -> list[Split]:
+    """Return the splits of a node by one feature, in the order in which ties are broken.
 
     A feature with two values on S(C) is cut midway; any other at ``n_thresholds`` evenly
     spaced quantiles over S(C), each a value that occurs. A feature with missing values offers
@@ -19,41 +17,46 @@ def candidate_splits(
 
     Parameters
     ----------
-    X : array of shape (n, d)
-        The rows of S(C).
+    feature : int
+    column : array of shape (n,)
+        The feature on S(C).
     weight : array of shape (n,) or None
-        Their weights.
+        Weights of the rows.
     n_thresholds : int
         Number of quantile levels; 9 gives the paper's 10 %, 20 %, …, 90 %.
     """
-    for feature, column in enumerate(X.T):
-        missing = np.isnan(column)
-        known = ~missing if missing.any() else slice(None)
-        values = column[known]
-        mass = None if weight is None else weight[known]
-        for threshold in _thresholds(values, mass, n_thresholds):
-            if missing.any():
-                yield Split(feature, threshold, False)
-                yield Split(feature, threshold, True)
-            else:
-                yield Split(feature, threshold, _larger_left(values, mass, threshold))
+    missing = np.isnan(column)
+    if missing.any():
+        known = None if weight is None else weight[~missing]
+        thresholds = _thresholds(column[~missing], known, n_thresholds)
+        return [Split(feature, t, left) for t in thresholds for left in (False, True)]
+    thresholds = _thresholds(column, weight, n_thresholds)
+    return [Split(feature, t, _larger_left(column, weight, t)) for t in thresholds]
 
 
 def _thresholds(values: FloatArray, weight: FloatArray | None, n_thresholds: int) -> list[float]:
     if values.size == 0:
         return []
-    order = np.argsort(values, kind="stable")
-    ranked = values[order]
-    low, high = float(ranked[0]), float(ranked[-1])
+    low, high = float(values.min()), float(values.max())
     if low == high:
         return []
-    if ((ranked == low) | (ranked == high)).all():
+    if ((values == low) | (values == high)).all():
         return [_midpoint(low, high)]
+    return [t for t in _quantiles(values, weight, n_thresholds) if t > low]
+
+
+def _quantiles(values: FloatArray, weight: FloatArray | None, n_thresholds: int) -> list[float]:
+    """Return the distinct values below or at which each level of the mass is reached."""
     levels = np.arange(1, n_thresholds + 1) / (n_thresholds + 1)
-    mass = np.arange(1, len(ranked) + 1) if weight is None else np.cumsum(weight[order])
+    if weight is None:
+        ranked = np.sort(values)
+        mass = np.arange(1.0, len(ranked) + 1)
+    else:
+        order = np.argsort(values, kind="stable")
+        ranked, mass = values[order], np.cumsum(weight[order])
     # The level is shaved so that rounding in the sum of weights never moves the quantile.
     place = np.searchsorted(mass, levels * mass[-1] * (1 - 1e-12))
-    return [float(t) for t in np.unique(ranked[place]) if t > low]
+    return [float(t) for t in np.unique(ranked[place])]
 
 
 def _midpoint(low: float, high: float) -> float:

@@ -38,9 +38,8 @@ class Split:
     threshold: float
     missing_left: bool = False
 
-    def goes_left(self, X: FloatArray) -> BoolArray:
-        """Tell for each row of X whether it belongs to C⁻."""
-        column = X[:, self.feature]
+    def goes_left(self, column: FloatArray) -> BoolArray:
+        """Tell for each value of the feature whether it belongs to C⁻."""
         left: BoolArray = column < self.threshold
         return left | np.isnan(column) if self.missing_left else left
 

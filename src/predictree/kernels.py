@@ -1,0 +1,230 @@
+"""Compiled loops that NumPy cannot express. Imported only when one of them is needed."""
+
+import numpy as np
+from numba import njit
+
+from predictree.tree import BoolArray, FloatArray, IntArray
+
+REORDER = {"reassoc", "contract", "nsz"}  # lets the compiler vectorise sums; NaN stays NaN
+
+
+@njit(cache=True, nogil=True)
+def _split_by_class(
+    scores: FloatArray,
+    order: IntArray,
+    rows: BoolArray,
+    positive: BoolArray,
+    mass: FloatArray,
+    values: FloatArray,
+    weights: FloatArray,
+) -> tuple[int, int]:
+    """List one side's scores in rising order: positives at [0], negatives at [1]."""
+    n_positive = n_negative = 0
+    for i in order:
+        if rows[i]:
+            if positive[i]:
+                values[0, n_positive] = scores[i]
+                weights[0, n_positive] = mass[i]
+                n_positive += 1
+            else:
+                values[1, n_negative] = scores[i]
+                weights[1, n_negative] = mass[i]
+                n_negative += 1
+    return n_positive, n_negative
+
+
+@njit(cache=True, nogil=True)
+def _wins(
+    positive: FloatArray,
+    positive_mass: FloatArray,
+    negative: FloatArray,
+    negative_mass: FloatArray,
+) -> float:
+    """Mass of pairs in which a positive outranks a negative, ties as halves; both lists rise."""
+    wins = below = 0.0
+    j, n = 0, len(negative)
+    i, m = 0, len(positive)
+    while i < m:
+        value = positive[i]
+        while j < n and negative[j] < value:
+            below += negative_mass[j]
+            j += 1
+        level = 0.0
+        k = j
+        while k < n and negative[k] == value:
+            level += negative_mass[k]
+            k += 1
+        here = 0.0
+        while i < m and positive[i] == value:
+            here += positive_mass[i]
+            i += 1
+        wins += here * (below + 0.5 * level)
+        below += level
+        j = k
+    return wins
+
+
+@njit(cache=True, nogil=True)
+def wins_of_pairs(
+    scores: FloatArray, order: IntArray, left: BoolArray, positive: BoolArray, mass: FloatArray
+) -> FloatArray:
+    """Mass of (positive, negative) pairs ranked rightly, for all pairs of predictors.
+
+    Row h of ``scores`` are the scores of predictor h, row h of ``order`` the rows in rising
+    order of them. Entry (g, h) joins g on the left rows with h on the others. Each list is merged
+    with each list of the other side; nothing is sorted.
+    """
+    n_predictors, n_rows = scores.shape
+    values = np.empty((2, n_predictors, 2, n_rows))
+    masses = np.empty((2, n_predictors, 2, n_rows))
+    sizes = np.empty((2, n_predictors, 2), dtype=np.int64)
+    within = np.empty((2, n_predictors))
+    for side in range(2):
+        rows = left if side == 0 else ~left
+        for h in range(n_predictors):
+            v, w = values[side, h], masses[side, h]
+            p, q = _split_by_class(scores[h], order[h], rows, positive, mass, v, w)
+            sizes[side, h, 0], sizes[side, h, 1] = p, q
+            within[side, h] = _wins(v[0, :p], w[0, :p], v[1, :q], w[1, :q])
+    wins = np.empty((n_predictors, n_predictors))
+    for g in range(n_predictors):
+        p, q = sizes[0, g]
+        for h in range(n_predictors):
+            r, s = sizes[1, h]
+            across = _wins(
+                values[0, g, 0, :p], masses[0, g, 0, :p], values[1, h, 1, :s], masses[1, h, 1, :s]
+            ) + _wins(
+                values[1, h, 0, :r], masses[1, h, 0, :r], values[0, g, 1, :q], masses[0, g, 1, :q]
+            )
+            wins[g, h] = within[0, g] + within[1, h] + across
+    return wins
+
+
+@njit(cache=True, nogil=True, fastmath=REORDER)
+def solve_least_squares(
+    gram: FloatArray,
+    target: FloatArray,
+    penalty: FloatArray,
+    scale: FloatArray,
+    noise: FloatArray,
+) -> tuple[FloatArray, BoolArray]:
+    """Solve many least squares problems from their Gram matrices, each by minimum norm.
+
+    Parameters
+    ----------
+    gram : array of shape (b, d, d)
+        XᵀX of centred and scaled columns.
+    target : array of shape (b, d, t)
+        Xᵀy of t targets.
+    penalty : array of shape (d,)
+        Ridge penalty of each coefficient.
+    scale : array of shape (d,)
+        What the columns were divided by; the norm to minimise is that of the coefficients of the
+        columns as they were.
+    noise : array of shape (d,)
+        A squared column length below this is rounding: the column depends on those before it.
+
+    Returns
+    -------
+    coefficients : array of shape (b, d, t)
+        For the scaled columns.
+    certain : array of shape (b,)
+        False where a column is nearly dependent, and a Gram matrix is not enough to tell.
+    """
+    n_systems, d, t = target.shape
+    coefficients = np.zeros((n_systems, d, t))
+    certain = np.ones(n_systems, dtype=np.bool_)
+    L = np.empty((d, d))
+    pivots = np.empty(d, dtype=np.int64)
+    x = np.empty(d)
+    for b in range(n_systems):
+        rank, certain[b] = _pivoted_cholesky(gram[b], penalty, noise, L, pivots)
+        if certain[b]:
+            for column in range(t):
+                for k in range(rank):
+                    row = L[pivots[k]]
+                    x[k] = (target[b, pivots[k], column] - np.dot(row[:k], x[:k])) / row[k]
+                _back_substitute(L, pivots, x[:rank])
+                for k in range(rank):
+                    coefficients[b, pivots[k], column] = x[k]
+            if rank < d:
+                _shorten(L, pivots, rank, gram[b], noise, scale, coefficients[b])
+    return coefficients, certain
+
+
+@njit(cache=True, nogil=True, fastmath=REORDER)
+def _pivoted_cholesky(
+    gram: FloatArray, penalty: FloatArray, noise: FloatArray, L: FloatArray, pivots: IntArray
+) -> tuple[int, bool]:
+    """Factor gram + penalty, at each step by the column with most left; stop at rounding.
+
+    Row i of L has the part of column i in the span of the pivots, which come first in ``pivots``;
+    the rest of ``pivots`` lists the columns that depend on them. Also tells whether the rank is clear.
+    """
+    d = len(gram)
+    left = np.empty(d)
+    for i in range(d):
+        pivots[i] = i
+        left[i] = gram[i, i] + penalty[i] if gram[i, i] > noise[i] else 0.0
+    clear = True
+    for k in range(d):
+        best = k
+        for m in range(k + 1, d):
+            if left[pivots[m]] > left[pivots[best]]:
+                best = m
+        pivots[k], pivots[best] = pivots[best], pivots[k]
+        p = pivots[k]
+        if left[p] <= noise[p]:
+            return k, clear
+        clear = clear and left[p] > 1e3 * noise[p] and left[p] > 1e-9 * gram[p, p]
+        L[p, k] = np.sqrt(left[p])
+        for m in range(k + 1, d):
+            i = pivots[m]
+            L[i, k] = (gram[i, p] - np.dot(L[i, :k], L[p, :k])) / L[p, k]
+            left[i] -= L[i, k] ** 2
+    return d, clear
+
+
+@njit(cache=True, nogil=True, fastmath=REORDER)
+def _back_substitute(L: FloatArray, pivots: IntArray, x: FloatArray) -> None:
+    """Solve Lᵀ x = x in place, over the pivots."""
+    for k in range(len(x) - 1, -1, -1):
+        row = L[pivots[k]]
+        x[k] /= row[k]
+        for m in range(k):
+            x[m] -= row[m] * x[k]
+
+
+@njit(cache=True, nogil=True)
+def _shorten(
+    L: FloatArray,
+    pivots: IntArray,
+    rank: int,
+    gram: FloatArray,
+    noise: FloatArray,
+    scale: FloatArray,
+    coefficients: FloatArray,
+) -> None:
+    """Take out of the coefficients what predicts nothing: their part in the null space.
+
+    Every column that depends on the pivots gives a null vector: itself minus its part in their
+    span. A constant column has a coefficient of zero already.
+    """
+    d = len(L)
+    null = np.zeros((d, d - rank))
+    r = 0
+    for m in range(rank, d):
+        j = pivots[m]
+        if gram[j, j] > noise[j]:
+            x = L[j, :rank].copy()
+            _back_substitute(L, pivots, x)
+            for k in range(rank):
+                null[pivots[k], r] = -x[k] / scale[pivots[k]]
+            null[j, r] = 1.0 / scale[j]
+            null[:, r] /= np.sqrt((null[:, r] ** 2).sum())
+            r += 1
+    if r > 0:
+        basis = np.ascontiguousarray(null[:, :r])
+        original = coefficients / scale.reshape(d, 1)
+        part = np.linalg.lstsq(basis, original)[0]
+        coefficients[:] = (original - basis @ part) * scale.reshape(d, 1)
