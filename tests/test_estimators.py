@@ -1,8 +1,11 @@
 import pickle
+import warnings
 
+import joblib
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator, RegressorMixin
+import sklearn
+from sklearn.base import BaseEstimator, RegressorMixin, TransformerMixin
 from sklearn.datasets import load_iris, make_classification
 from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import (
@@ -14,7 +17,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
-from sklearn.neighbors import KNeighborsRegressor
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 
 from conftest import Raises, Spy
@@ -278,6 +281,61 @@ class WrongShape(Nan):
         return np.zeros((len(X), 2))
 
 
+class WarnsForEver(Nan):
+    def fit(self, X, y):
+        while True:
+            warnings.warn("again", UserWarning, stacklevel=1)
+
+
+class Fickle(Nan):
+    """Answers otherwise every time it is fitted."""
+
+    def fit(self, X, y):
+        self.model_ = LinearRegression().fit(X, y + np.random.default_rng().normal(size=len(y)))
+        return self
+
+    def predict(self, X):
+        return self.model_.predict(X)
+
+
+class Picky(Nan):
+    """Fails to predict rows with a large first feature."""
+
+    def fit(self, X, y):
+        self.model_ = LinearRegression().fit(X, y)
+        return self
+
+    def predict(self, X):
+        return np.where(X[:, 0] > 50, np.nan, self.model_.predict(X))
+
+
+class WarnsSometimes(Fickle):
+    def fit(self, X, y):
+        warnings.warn("hm", UserWarning, stacklevel=1)
+        self.model_ = LinearRegression().fit(X, y)
+        return self
+
+
+class FramesOnly(TransformerMixin, BaseEstimator):
+    """Fails if the configuration it was made under is not in force."""
+
+    def __init__(self, transform_output="default", enable_metadata_routing=False):
+        self.transform_output = transform_output
+        self.enable_metadata_routing = enable_metadata_routing
+
+    def fit(self, X, y=None):
+        self.n_features_in_ = X.shape[1]
+        return self
+
+    def transform(self, X):
+        assert sklearn.get_config()["transform_output"] == self.transform_output
+        assert sklearn.get_config()["enable_metadata_routing"] == self.enable_metadata_routing
+        return X
+
+    def get_feature_names_out(self, names=None):
+        return [f"x{i}" for i in range(self.n_features_in_)]
+
+
 class Interrupted(Nan):
     """Interrupts the fit on small training sets."""
 
@@ -311,7 +369,8 @@ class OnlyOnce(Nan):
     [
         (Raises(), "RuntimeError: no luck today"),
         (Nan(), "ValueError: returned NaN or infinite scores"),
-        (WrongShape(), r"ValueError: returned predictions of shape \(\d+, 2\)"),
+        (WrongShape(), r"ValueError: returned predictions of shape \(n, 2\)"),
+        (WarnsForEver(), "TooManyWarningsError: more than 1000 warnings in one fit"),
     ],
 )
 def test_a_failing_learner_loses_its_candidacy_and_the_fit_goes_on(binary, learner, reason):
@@ -344,10 +403,87 @@ def test_nothing_fits_at_the_root(binary):
 def test_a_learner_that_cannot_repeat_its_fit_does_not_end_the_search(regimes):
     X, y = regimes
     OnlyOnce.fitted = set()
-    learners = [("once", OnlyOnce()), ("linear", KNeighborsRegressor())]
+    learners = [("once", OnlyOnce()), ("ridge", Ridge(alpha=50))]
     with pytest.warns(LearnerFailedWarning, match="once is enough"):
         model = ToPsRegressor(learners, random_state=0, max_depth=1, n_thresholds=1).fit(X, y)
-    assert {node.learner for node in model.tree_} == {"linear"}
+    assert len(model.tree_) == 3
+    assert {node.learner for node in model.tree_} == {"ridge"}
+
+
+def test_a_learner_that_is_not_reproducible_is_kept_at_the_root_only(regimes):
+    X, y = regimes
+    learners = [("fickle", Fickle()), ("ridge", Ridge(alpha=50))]
+    with pytest.warns(LearnerFailedWarning, match="give it a random_state"):
+        model = ToPsRegressor(learners, random_state=0, max_depth=1, n_thresholds=1).fit(X, y)
+    assert [node.learner for node in model.tree_][1:] == ["ridge", "ridge"]
+
+
+def test_a_learner_that_fails_on_v2_alone_loses_its_candidacy(regimes):
+    X, y = regimes
+    X, part = X.copy(), np.arange(len(X)) % 3
+    X[part == 2, 0] += 100
+    learners = [("picky", Picky()), ("ridge", Ridge(alpha=50))]
+    with pytest.warns(LearnerFailedWarning, match="picky .*NaN"):
+        model = ToPsRegressor(learners, max_depth=1, n_thresholds=1).fit(X, y, partition=part)
+    assert {node.learner for node in model.tree_} == {"ridge"}
+
+
+def test_a_failing_loss_says_why(binary):
+    X, y = binary
+    with pytest.raises(InvalidInputError, match=r"'log_loss' failed on V1: .*y_prob"):
+        ToPsClassifier("lr", loss=log_loss, random_state=0).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "config", [{"transform_output": "pandas"}, {"enable_metadata_routing": True}]
+)
+def test_scikit_learns_configuration_reaches_the_workers(binary, config):
+    X, y = binary
+    logistic = LogisticRegression()
+    with sklearn.config_context(**config):
+        if "enable_metadata_routing" in config:
+            logistic.set_fit_request(sample_weight=True)
+        learners = [("piped", make_pipeline(FramesOnly(**config), logistic))]
+        trees = [
+            list(
+                ToPsClassifier(learners, random_state=0, max_depth=1, n_thresholds=1, n_jobs=n)
+                .fit(X, y, sample_weight=np.ones(len(y)))
+                .tree_
+            )
+            for n in (1, 2)
+        ]
+    assert trees[0] == trees[1]
+
+
+def test_threads_leave_no_trace_in_the_warning_machinery(binary):
+    X, y = binary
+    before = warnings.showwarning
+    with joblib.parallel_config(backend="threading", n_jobs=2):
+        learners = [("warns", WarnsSometimes())]
+        ToPsRegressor(learners, random_state=0, max_depth=1, n_thresholds=2).fit(X, y)
+    assert warnings.showwarning is before
+
+
+def test_a_tie_is_the_learners_own(binary):
+    X, y = binary
+    learner = KNeighborsClassifier(4)
+    tops = ToPsClassifier([("near", learner)], max_depth=0, random_state=0).fit(X, y)
+    S = tops.partition_ == 0
+    assert (learner.fit(X[S], y[S]).predict_proba(X) == 0.5).any()
+    np.testing.assert_array_equal(tops.predict(X), learner.predict(X))
+    np.testing.assert_array_equal(tops.predict(X), tops.decision_function(X) > 0)
+
+
+def test_warnings_as_errors_leave_the_old_state(regimes):
+    X, y = regimes
+    model = ToPsRegressor("lr", random_state=0, max_depth=1).fit(X, y)
+    tree = model.tree_
+    model.set_params(learners=[("linear", LinearRegression()), ("bad", Nan())])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(LearnerFailedWarning):
+            model.fit(X, y)
+    assert model.tree_ is tree
 
 
 def test_one_class_in_v1_leaves_a_lone_root_under_auc(binary):
@@ -391,6 +527,8 @@ def test_an_interrupt_leaves_the_old_state(regimes):
         ({"min_samples_val": True}, "min_samples_val=True"),
         ({"min_gain": -0.1}, "min_gain=-0.1: it must be a number of at least 0"),
         ({"min_gain": np.nan}, "min_gain=nan"),
+        ({"n_jobs": "two"}, "n_jobs='two'"),
+        ({"loss": "mse"}, "loss='mse' is not a classification loss"),
     ],
 )
 def test_bad_parameters(binary, params, message):
@@ -409,7 +547,13 @@ def change(X, index, value):
     [
         (lambda X: X[:0], {}, "0 sample"),
         (lambda X: X[:, :0], {}, "0 feature"),
-        (lambda X: X[:2], {}, "2 distinct.*too few for three parts"),
+        (lambda X: X[:2], {}, "in 2 block.*too few for three parts"),
+        (lambda X: X, {"groups": [1] * 400, "partition": [0] * 400}, "not both"),
+        (
+            lambda X: X,
+            {"partition": np.arange(400) % 3, "sample_weight": np.arange(400) % 3 != 1},
+            "leaves V1 empty",
+        ),
         (lambda X: change(X, (3, 2), np.nan), {}, "NaN: column 2 has it in 1 of 400 rows.*impute"),
         (lambda X: change(X, (3, 2), np.inf), {}, "inf: column 2 has it in 1 of 400 rows"),
         (lambda X: X, {"sample_weight": -np.ones(400)}, "sample_weight is negative in 400 rows"),
@@ -451,6 +595,24 @@ def test_unfitted_use(binary, method):
 def test_unfitted_inspection(method):
     with pytest.raises(NotFittedError, match="fit"):
         getattr(ToPsRegressor("lr"), method)()
+
+
+def test_a_scalar_weight_is_every_rows(binary):
+    X, y = binary
+    models = [
+        ToPsClassifier("lr", max_depth=1, random_state=0).fit(X, y, sample_weight=weight)
+        for weight in (None, 2.0)
+    ]
+    assert [n.split for n in models[0].tree_] == [n.split for n in models[1].tree_]
+
+
+def test_rows_of_weight_zero_may_hold_anything(binary):
+    X, y = binary
+    weight = (np.arange(400) > 9).astype(float)
+    model = ToPsClassifier("lr", max_depth=1, random_state=0)
+    plain = model.fit(X, y, weight).predict_proba(X)
+    broken = model.fit(change(X, (3, 2), np.nan), y, weight).predict_proba(X)
+    np.testing.assert_array_equal(plain, broken)
 
 
 def test_missing_values_at_prediction_that_training_did_not_have(binary):

@@ -28,7 +28,7 @@ def limits(**changes):
 
 
 def problem(X, y, partition, estimator=None):
-    learner = adapt("linear", estimator or LinearRegression(), "regression", 1, {})
+    learner = adapt("linear", estimator or LinearRegression(), "regression", 1)
     return Problem(X, y, None, partition, (learner,), SquaredError(), Seeds(0))
 
 

@@ -2,7 +2,12 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.cluster import KMeans
-from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LinearRegression, LogisticRegression, Perceptron, RidgeClassifier
 from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
 from sklearn.pipeline import make_pipeline
@@ -10,7 +15,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from predictree.exceptions import InvalidInputError, SampleWeightError
 from predictree.learners import PRESETS, adapt, resolve_learners
-from predictree.learners.adapter import seeded, take_rows, weight_keyword
+from predictree.learners.adapter import seeded, take_rows, takes_missing_values, weight_keyword
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(60, 3))
@@ -19,7 +24,8 @@ ALL = np.arange(60)
 
 
 def fitted(estimator, y, n_outputs, task="classification", rows=ALL, **metadata):
-    return adapt("a", estimator, task, n_outputs, metadata).fit(X, y, rows, seed=3)
+    learner = adapt("a", estimator, task, n_outputs, metadata=metadata)
+    return learner.fit(X, y, rows, seed=3)
 
 
 def test_a_classifier_answers_with_its_probabilities():
@@ -80,7 +86,7 @@ def test_classifiers_of_every_kind_can_serve(estimator):
 )
 def test_an_estimator_of_the_wrong_kind_is_named(estimator, task):
     with pytest.raises(InvalidInputError, match=r"learner 'a' \(.*\) cannot serve in a"):
-        adapt("a", estimator, task, 2, {})
+        adapt("a", estimator, task, 2)
 
 
 def test_seeds_fill_only_what_was_left_open():
@@ -124,7 +130,7 @@ def test_presets(task, n):
     assert len(resolve_learners("paper", task)) == n
     y, k = (Y3, 3) if task == "classification" else (X[:, 0], 1)
     for name, estimator in resolve_learners("paper", task):
-        scores = adapt(name, estimator, task, k, {}).fit(X, y, ALL, seed=0).scores(X)
+        scores = adapt(name, estimator, task, k).fit(X, y, ALL, seed=0).scores(X)
         assert np.isfinite(scores).all()
 
 
@@ -154,3 +160,38 @@ def test_the_users_estimators_are_not_touched():
     mine = RandomForestRegressor(n_estimators=2)
     (_, copy) = resolve_learners([("f", mine)], "regression")[0]
     assert copy is not mine
+
+
+def test_class_weights_mean_the_users_classes():
+    """Also on a training set without the first class, where codes would shift."""
+    labels = np.array(["a", "b", "c"])
+    weighted = LogisticRegression(class_weight={"a": 1, "b": 50, "c": 1})
+    learner = adapt("w", weighted, "classification", 3, classes=labels)
+    rows = np.flatnonzero(Y3 != 0)
+    expected = clone(weighted).fit(X[rows], labels[Y3[rows]]).predict_proba(X)
+    scores = learner.fit(X, Y3, rows, seed=0).scores(X)
+    np.testing.assert_array_equal(scores[:, 1:], expected)
+
+
+def test_proper_scores_are_probabilities():
+    y = (Y3 > 0).astype(int)
+    raw = fitted(LinearRegression(), y, 2).scores(X)
+    proper = adapt("a", LinearRegression(), "classification", 2, proper=True)
+    scores = proper.fit(X, y, ALL, seed=0).scores(X)
+    assert raw.min() < 0
+    np.testing.assert_allclose(scores[:, 1], raw[:, 1].clip(0, 1))
+
+
+@pytest.mark.parametrize(
+    ("estimator", "takes"),
+    [
+        (LinearRegression(), False),
+        (HistGradientBoostingClassifier(), True),
+        (make_pipeline(SimpleImputer(), LinearRegression()), True),
+        (make_pipeline(StandardScaler(), LinearRegression()), False),
+        (make_pipeline(StandardScaler(), SimpleImputer(), LinearRegression()), True),
+        (make_pipeline("passthrough", HistGradientBoostingClassifier()), True),
+    ],
+)
+def test_who_takes_missing_values(estimator, takes):
+    assert takes_missing_values(estimator) is takes

@@ -64,17 +64,24 @@ def test_pairs_are_the_losses_of_joined_predictions(task, name, n_classes, weigh
     rows, _ = example(task, n_classes, weighted=weighted)
     candidates = [example(task, n_classes, seed=seed)[1] for seed in range(3)]
     left = np.random.default_rng(9).random(len(rows.y)) < 0.4
-    sides = [
-        Judged(rows.y[side], None if rows.weight is None else rows.weight[side])
-        for side in (left, ~left)
-    ]
     loss = make(task, name)
-    pairs = loss.pairs(*sides, [h[left] for h in candidates], [h[~left] for h in candidates[:2]])
-    assert pairs.shape == (3, 2)
+    pairs = loss.judge(rows, candidates[1:]).pairs(left, candidates[:1])
+    assert pairs.shape == (3, 3)
     for i in range(3):
-        for j in range(2):
+        for j in range(3):
             joined = np.where(left[:, None], candidates[i], candidates[j])
             assert pairs[i, j] == pytest.approx(loss.value(rows, joined))
+
+
+@pytest.mark.parametrize(("task", "name"), [*ALL, ("classification", metrics.log_loss)])
+def test_a_learner_that_failed_on_one_side_is_no_candidate_there(task, name):
+    rows, known = example(task, 2)
+    known = probabilities(known) if known.shape[1] == 2 else known
+    left = np.arange(len(rows.y)) % 3 == 0
+    half = np.where(left[:, None], known, np.nan)
+    pairs = make(task, name, 2).judge(rows, [known]).pairs(left, [half])
+    assert np.isfinite(pairs[:, 1]).all()
+    assert np.isnan(pairs[:, 0]).all()
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 5)), min_size=2, max_size=40))
@@ -138,6 +145,12 @@ def test_a_callable_that_cannot_answer_is_undefined():
             assert np.isnan(loss.value(one_class, scores))
 
 
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_a_callable_that_is_not_finite_is_undefined(value):
+    loss = resolve_loss(lambda y, s: value, "classification", CLASSES)
+    assert np.isnan(loss.value(*example("classification", 3)))
+
+
 def test_a_callable_with_a_bug_is_not_hidden():
     loss = resolve_loss(lambda y, s: y.no_such_thing, "classification", CLASSES)
     with pytest.raises(AttributeError):
@@ -151,6 +164,8 @@ def test_a_callable_with_a_bug_is_not_hidden():
         ("auc", "regression"),
         ("AUC", "classification"),
         (3, "regression"),
+        (AUC, "classification"),
+        (AUC(), "regression"),
     ],
 )
 def test_an_unknown_loss_is_an_error_that_lists_the_known(loss, task):
@@ -164,10 +179,11 @@ def test_probabilities_clip_and_sum_to_one():
     assert scores[0, 0] == -0.3
 
 
-def test_a_score_of_one_half_is_the_second_of_two_classes():
+def test_one_half_is_the_first_class_or_as_in_a_regression_the_second():
     almost = 0.5 - 1e-12
     scores = np.array([[1 - almost, almost], [0.5, 0.5], [0.5 + 1e-6, 0.5 - 1e-6]])
-    assert decide(scores).tolist() == [1, 1, 0]
+    assert decide(scores).tolist() == [0, 0, 0]
+    assert decide(scores, half_is_second=True).tolist() == [1, 1, 0]
 
 
 def test_tolerance_knows_the_size_of_the_labels():

@@ -4,7 +4,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from predictree.exceptions import InvalidInputError
-from predictree.partition import Partition, blocks, check_codes, check_fractions, hold_out, row_keys
+from predictree.partition import (
+    Partition,
+    blocks,
+    check_codes,
+    check_fractions,
+    check_parts,
+    hold_out,
+    row_keys,
+)
 
 SHARES = (0.75, 0.15, 0.10)
 
@@ -82,7 +90,7 @@ def test_blocks_follow_chains_of_groups():
 
 @pytest.mark.parametrize("n", [1, 2])
 def test_too_few_rows_for_three_parts(n):
-    with pytest.raises(InvalidInputError, match=f"n_samples={n}, {n} distinct"):
+    with pytest.raises(InvalidInputError, match=f"n_samples={n}.* in {n} block"):
         draw(np.arange(float(n))[:, None])
 
 
@@ -100,8 +108,7 @@ def test_held_out_rows_are_in_fold_zero_and_training_rows_in_none():
         ([0, 1, 2], "one code per row"),
         ([0, 1, 2, 3], r"holds \[3\]: use 0 for S"),
         (["S", "V1", "V2", "S"], "use 0 for S"),
-        ([0, 0, 1, 1], "leaves V2 empty"),
-        ([1, 1, 2, 2], "leaves S empty"),
+        ([0, None, 1, 2], r"holds \[None\]"),
     ],
 )
 def test_wrong_codes(partition, message):
@@ -109,7 +116,14 @@ def test_wrong_codes(partition, message):
         check_codes(partition, 4)
 
 
-@pytest.mark.parametrize("validation", [5, (0.5, 0.5), (0.8, 0.2, 0.2), (1.0, 0.0, 0.0), "holdout"])
+def test_an_empty_part():
+    with pytest.raises(InvalidInputError, match="leaves V2 empty"):
+        check_parts(np.array([0, 0, 1, 1]))
+
+
+@pytest.mark.parametrize(
+    "validation", [("a", "b", "c"), 5, (0.5, 0.5), (0.8, 0.2, 0.2), (1.0, 0.0, 0.0), "holdout"]
+)
 def test_wrong_shares(validation):
     with pytest.raises(InvalidInputError, match="three positive numbers"):
         check_fractions(validation)

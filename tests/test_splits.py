@@ -8,8 +8,11 @@ from predictree.tree import Split
 
 
 def splits(*columns, weight=None, n_thresholds=9):
-    X = np.column_stack([np.array(column, dtype=float) for column in columns])
-    return list(candidate_splits(X, weight, n_thresholds))
+    return [
+        split
+        for feature, column in enumerate(columns)
+        for split in candidate_splits(feature, np.array(column, dtype=float), weight, n_thresholds)
+    ]
 
 
 def test_two_values_are_cut_midway():
@@ -36,7 +39,7 @@ def test_features_and_thresholds_come_in_order():
 
 
 def test_missing_values_are_tried_on_both_sides_and_do_not_move_the_cut():
-    assert splits([0, 1, np.nan]) == [Split(0, 0.5, False), Split(0, 0.5, True)]
+    assert splits([0, 1, np.nan]) == [Split(0, 0.5, False, True), Split(0, 0.5, True, True)]
 
 
 @pytest.mark.parametrize(("values", "left"), [([0, 0, 0, 1], True), ([0, 1, 1, 1], False)])
@@ -48,7 +51,7 @@ def test_values_one_rounding_apart_are_still_separated():
     low = 1.0
     high = np.nextafter(low, 2)
     (split,) = splits([low, high])
-    assert split.goes_left(np.array([[low], [high]])).tolist() == [True, False]
+    assert split.goes_left(np.array([low, high])).tolist() == [True, False]
 
 
 @given(

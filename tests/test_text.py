@@ -13,7 +13,7 @@ def test_every_part_of_a_node_is_shown():
     ]
     tree = Tree.from_nodes(nodes, [Predictor("linear", 0, ()), Predictor("linear", 2, ())], 1)
     assert export_text(tree, feature_names=["sex", "age"], decimals=2) == (
-        "all rows: linear  n=30/5/4  loss=0.50  Δv=0.25\n"
+        "all rows: linear  n=30/5/4  loss=0.50→0.25  Δv=0.25\n"
         "├─ age < 41.5: linear↑  n=10/5/4  loss=0.20  w=[0.25, 0.75]\n"
         "└─ age ≥ 41.5: linear  n=20/5/4  loss=0.30  w=[0.25, 0.75]"
     )
@@ -32,3 +32,17 @@ def test_column_names_are_used(regimes):
     X, y = regimes
     frame = pd.DataFrame(X, columns=["sex", "age", "bmi"])
     assert "sex < 0.5" in ToPsRegressor("lr", random_state=0).fit(frame, y).export_text()
+
+
+def test_the_side_of_missing_values_is_told_where_there_were_any():
+    splits = [Split(0, 1.0, missing_left=True, had_missing=True), Split(0, 1.0, missing_left=True)]
+    shown = []
+    for split in splits:
+        nodes = [
+            Node(0, None, 0, (1, 2), split, "a", 0, 0.5, 0.25, 30, 5, 4, None),
+            Node(1, 0, 1, None, None, "a", 0, 0.2, None, 10, 5, 4, (PathWeight(0, "a", 0, 1.0),)),
+            Node(2, 0, 1, None, None, "a", 0, 0.3, None, 20, 5, 4, (PathWeight(0, "a", 0, 1.0),)),
+        ]
+        shown.append(export_text(Tree.from_nodes(nodes, [Predictor("a", 0, ())], 1)))
+    assert "x0 < 1 or missing:" in shown[0]
+    assert "missing" not in shown[1]

@@ -94,7 +94,7 @@ def test_a_tree_cannot_be_changed(small, copy):
 
 def test_a_predictor_that_gives_no_number_is_named(small):
     broken = replace(small, predictors=(Predictor("odd", 0, (Broken(),)), small.predictors[1]))
-    with pytest.raises(PredictionError, match="'odd' trained on node 0 returned NaN"):
+    with pytest.raises(PredictionError, match="'odd' trained on node 0: returned NaN"):
         broken.scores(X)
 
 

@@ -13,7 +13,6 @@ from sklearn.model_selection import train_test_split
 
 from predictree.estimators import ToPsClassifier, ToPsRegressor
 from predictree.learners import adapt, resolve_learners
-from predictree.losses import probabilities
 from predictree.tree import FloatArray
 
 N_SPLITS = 3
@@ -92,11 +91,11 @@ def base_learner(
 ) -> FloatArray:
     """Return what a base learner alone answers, trained on all the training rows."""
     n_outputs = 1 if task == "regression" else 2
-    learner = adapt(name, clone(estimator), task, n_outputs, {})
+    learner = adapt(name, clone(estimator), task, n_outputs, proper=True)
     rows = np.arange(len(X_train))
     model = learner.fit(np.asarray(X_train), np.asarray(y_train), rows, seed=0)
     scores = model.scores(np.asarray(X_test))
-    return scores[:, 0] if task == "regression" else probabilities(scores)
+    return scores[:, 0] if task == "regression" else scores
 
 
 def print_table(measure: str, results: dict[str, list[float]]) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
@@ -40,42 +40,58 @@ class Table:
     kept: IntArray
     n_given: int
 
+    def spread(self, values: NDArray[Any], absent: float) -> NDArray[Any]:
+        """Return values of the rows that count as an array over all the user's rows."""
+        spread = np.full(self.n_given, absent, dtype=values.dtype)
+        spread[self.kept] = values
+        return spread
+
 
 def read_table(
     X: Any, y: Any, sample_weight: ArrayLike | None, task: str, allow_nan: bool, estimator: Any
 ) -> Table:
     """Check and encode training data; rows of weight zero are as good as absent."""
-    features = check_features(X, estimator, allow_nan)
+    features = as_floats(X, estimator)
+    n_given = len(features)
+    weight = check_weights(sample_weight, n_given)
+    kept = np.arange(n_given) if weight is None else np.flatnonzero(weight)
     labels = check_labels(y, features) if task == "classification" else check_values(y, features)
-    weight = check_weights(sample_weight, len(features))
-    kept = np.arange(len(features)) if weight is None else np.flatnonzero(weight)
-    if len(kept) < len(features):
+    if len(kept) < n_given:
         features, labels = features[kept], labels[kept]
+    refuse_values(features, getattr(X, "columns", None), allow_nan)
     classes = None
     if task == "classification":
         classes, labels = encode_classes(labels)
     mass = None if weight is None else weight[kept]
-    return Table(
-        features, labels, mass, classes, kept, len(features) if weight is None else len(weight)
-    )
+    return Table(features, labels, mass, classes, kept, n_given)
 
 
 def check_features(X: Any, estimator: Any, allow_nan: bool) -> FloatArray:
     """Return X as floats; an infinite or, unless allowed, a missing value is an error by column."""
-    names = getattr(X, "columns", None)
-    checked: FloatArray = check_array(
+    features = as_floats(X, estimator)
+    refuse_values(features, getattr(X, "columns", None), allow_nan)
+    return features
+
+
+def as_floats(X: Any, estimator: Any) -> FloatArray:
+    """Return X as a two-dimensional array of floats, whatever their values."""
+    floats: FloatArray = check_array(
         X, dtype=np.float64, ensure_all_finite=False, estimator=estimator, input_name="X"
     )
-    _refuse(np.isinf(checked), names, "inf", "replace or drop these rows")
+    return floats
+
+
+def refuse_values(features: FloatArray, names: Sequence[Any] | None, allow_nan: bool) -> None:
+    """Raise for the first column with an infinite or, unless allowed, a missing value."""
+    _refuse(np.isinf(features), names, "inf", "replace or drop these rows")
     if not allow_nan:
         _refuse(
-            np.isnan(checked),
+            np.isnan(features),
             names,
             "NaN",
             "not every learner in use takes missing values: impute them first (for instance "
             "with a SimpleImputer in a Pipeline)",
         )
-    return checked
 
 
 def _refuse(bad: BoolArray, names: Sequence[Any] | None, what: str, remedy: str) -> None:

@@ -24,8 +24,15 @@ from predictree.inspection import export_text
 from predictree.learners import Learner, adapt, resolve_learners
 from predictree.learners.adapter import take_rows, takes_missing_values, weight_keyword
 from predictree.learners.presets import is_named
-from predictree.losses import Labels, decide, probabilities, resolve_loss
-from predictree.partition import Partition, check_codes, check_fractions, check_groups, hold_out
+from predictree.losses import Error, Labels, Loss, decide, probabilities, resolve_loss
+from predictree.partition import (
+    Partition,
+    check_codes,
+    check_fractions,
+    check_groups,
+    check_parts,
+    hold_out,
+)
 from predictree.problem import Problem, Seeds
 from predictree.search import Limits
 from predictree.tree import FloatArray, IntArray, Tree
@@ -95,7 +102,8 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
-            Numeric features. Missing values are welcome if some learner takes them.
+            Numeric features. Missing values are welcome if some learner takes them. Learners see
+            an array: a ColumnTransformer among them must choose columns by place, not by name.
         y : array-like of shape (n_samples,)
             Class labels, or real values.
         sample_weight : array-like of shape (n_samples,), optional
@@ -114,40 +122,44 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         """
         limits, executor = self._limits(), Executor(self.n_jobs)
         named = resolve_learners(self.learners, self._task)
-        metadata = self._metadata(named, sample_weight, groups, fit_params)
         table = read_table(X, y, sample_weight, self._task, _any_allows_nan(named), self)
-        learners, unfit = self._learners(named, table, metadata)
+        columns = _columns_of(X)
+        loss = self._loss_for(named, table.classes)
+        weight = None if table.weight is None else table.spread(table.weight, 0.0)
+        metadata = self._metadata(named, weight, groups, fit_params)
+        learners, unfit = self._learners(named, table, metadata, loss.proper)
         seeds = Seeds(int(check_random_state(self.random_state).randint(2**31 - 1)))
         codes = self._codes(table, partition, groups, seeds)
-        problem = Problem(
-            X=table.X,
-            y=table.y,
-            weight=table.weight,
-            partition=Partition.from_codes(codes),
-            learners=learners,
-            loss=resolve_loss(self._loss_for(named), self._task, table.classes),
-            seeds=seeds,
-        )
+        parts = Partition.from_codes(codes)
+        problem = Problem(table.X, table.y, table.weight, parts, learners, loss, seeds)
         grower = Grower(problem, limits, executor)
         grower.grow()
         weights = weigh(problem, grower.nodes, grower.predictors, limits.min_samples_val)
-        return self._adopt(X, table, codes, grower, grower.freeze(weights), unfit)
+        tree = grower.freeze(weights)
+        _warn_of(unfit + grower.failures)
+        return self._adopt(tree, problem, table, codes, columns, unfit + grower.failures)
 
     def _adopt(
-        self, X: Any, table: Table, codes: Any, grower: Grower, tree: Tree, unfit: list[FitFailure]
+        self,
+        tree: Tree,
+        problem: Problem,
+        table: Table,
+        codes: NDArray[np.int8],
+        columns: dict[str, Any],
+        failures: list[FitFailure],
     ) -> Self:
         """Take on a finished fit: nothing of the estimator changes before this."""
-        takes_nan = {learner.name: learner.allows_nan for learner in grower.problem.learners}
-        validate_data(self, X, skip_check_array=True)
+        takes_nan = {learner.name: learner.allows_nan for learner in problem.learners}
+        self.__dict__.pop("feature_names_in_", None)
+        self.__dict__.update(columns)
         self.tree_ = tree
-        self.loss_ = grower.problem.loss
-        self.partition_ = np.full(table.n_given, NO_PART, dtype=np.int8)
-        self.partition_[table.kept] = codes
-        self.fit_failures_ = unfit + grower.failures
+        self.loss_ = problem.loss
+        self.partition_ = table.spread(codes, NO_PART)
+        self.fit_failures_ = failures
         self._allows_nan = all(takes_nan[predictor.learner] for predictor in tree.predictors)
+        self._half_is_second = isinstance(problem.loss, Error) and problem.loss.half_is_second
         if table.classes is not None:
             self.classes_ = table.classes
-        _warn_of(self.fit_failures_)
         return self
 
     def _limits(self) -> Limits:
@@ -159,6 +171,8 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         _check_number("min_gain", self.min_gain, Real, 0)
         if self.max_depth is not None:
             _check_number("max_depth", self.max_depth, Integral, 0)
+        if not (self.n_jobs is None or isinstance(self.n_jobs, Integral)):
+            raise InvalidInputError(f"n_jobs={self.n_jobs!r}: it must be a whole number or None")
         return Limits(
             n_thresholds=self.n_thresholds,
             max_depth=self.max_depth,
@@ -168,12 +182,14 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         )
 
     @abstractmethod
-    def _loss_for(self, named: list[tuple[str, Any]]) -> Any:
+    def _loss_for(self, named: list[tuple[str, Any]], classes: Labels | None) -> Loss:
         """Return the loss to use, with "auto" resolved."""
 
     def _codes(self, table: Table, partition: Any, groups: Any, seeds: Seeds) -> NDArray[np.int8]:
+        if partition is not None and groups is not None:
+            raise InvalidInputError("give partition or groups, not both: a partition is final")
         if partition is not None:
-            return check_codes(partition, table.n_given)[table.kept]
+            return check_parts(check_codes(partition, table.n_given)[table.kept])
         shares = check_fractions(self.validation)
         together = None if groups is None else check_groups(groups, table.n_given)[table.kept]
         strata = None if table.classes is None else table.y
@@ -199,20 +215,25 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
             )
         if sample_weight is None:
             return {name: {} for name, _ in named}
-        return {name: {weight_keyword(name, e): np.asarray(sample_weight)} for name, e in named}
+        return {name: {weight_keyword(name, e): sample_weight} for name, e in named}
 
     def _learners(
-        self, named: list[tuple[str, Any]], table: Table, metadata: Mapping[str, Mapping[str, Any]]
+        self,
+        named: list[tuple[str, Any]],
+        table: Table,
+        metadata: Mapping[str, Mapping[str, Any]],
+        proper: bool,
     ) -> tuple[tuple[Learner, ...], list[FitFailure]]:
         """Return the learners that can serve on this table, and why others cannot."""
-        n_outputs = 1 if table.classes is None else len(table.classes)
         learners = [
             adapt(
                 name,
                 estimator,
                 self._task,
-                n_outputs,
-                take_rows(metadata[name], table.kept, table.n_given),
+                1 if table.classes is None else len(table.classes),
+                classes=table.classes,
+                proper=proper,
+                metadata=take_rows(metadata[name], table.kept, table.n_given),
             )
             for name, estimator in named
         ]
@@ -371,15 +392,21 @@ class ToPsClassifier(ClassifierMixin, _TreesOfPredictors):  # type: ignore[misc]
         """
         return cls(learners, loss=loss, **{**PAPER, **kwargs})
 
-    def _loss_for(self, named: list[tuple[str, Any]]) -> Any:
-        if isinstance(self.loss, str) and self.loss == "auto":
-            return "brier" if all(is_regressor(e) for _, e in named) else "log_loss"
-        return self.loss
+    def _loss_for(self, named: list[tuple[str, Any]], classes: Labels | None) -> Loss:
+        regressors = all(is_regressor(estimator) for _, estimator in named)
+        loss = self.loss
+        if isinstance(loss, str) and loss == "auto":
+            loss = "brier" if regressors else "log_loss"
+        return resolve_loss(loss, self._task, classes, half_is_second=regressors)
 
     def predict(self, X: Any) -> Labels:
-        """Return the predicted class of each row."""
+        """Return the predicted class of each row: that with the largest score.
+
+        If every learner is a regressor and the loss is ``"error"``, two classes are told apart at a
+        score of ½, and ½ itself is the second.
+        """
         scores = self._scores(X)
-        return self.classes_[decide(scores)]
+        return self.classes_[decide(scores, self._half_is_second)]
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return class probabilities: H(x), clipped at zero and made to sum to one."""
@@ -425,12 +452,20 @@ min_gain, n_jobs, random_state
         """Return the estimator exactly as in the paper, whose loss for real labels is the MAE."""
         return cls(learners, loss=loss, **{**PAPER, **kwargs})
 
-    def _loss_for(self, named: list[tuple[str, Any]]) -> Any:
-        return "mse" if isinstance(self.loss, str) and self.loss == "auto" else self.loss
+    def _loss_for(self, named: list[tuple[str, Any]], classes: Labels | None) -> Loss:
+        loss = "mse" if isinstance(self.loss, str) and self.loss == "auto" else self.loss
+        return resolve_loss(loss, self._task, classes)
 
     def predict(self, X: Any) -> FloatArray:
         """Return H(x) for each row."""
         return self._scores(X)[:, 0]
+
+
+def _columns_of(X: Any) -> dict[str, Any]:
+    """Return what scikit-learn remembers of the columns: their number and names."""
+    record = BaseEstimator()
+    validate_data(record, X, skip_check_array=True)
+    return dict(vars(record))
 
 
 def _any_allows_nan(named: list[tuple[str, Any]]) -> bool:

@@ -1,12 +1,14 @@
 """Running work: one seam over joblib, and what to do with a learner that fails."""
 
+import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import effective_n_jobs
+from sklearn.utils.parallel import Parallel, delayed  # these carry scikit-learn's configuration
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -45,24 +47,37 @@ def attempt(learner: str, work: Callable[[], R]) -> R | Failure:
     """Return what the work returns, or the failure it ends in."""
     try:
         with muted_warnings():
+            _count.warnings = 0
             return work()
     except Exception as error:
         text = " ".join(str(error).split())
         return Failure(learner, f"{type(error).__name__}: {text}"[:300])
 
 
+_count = threading.local()
+_muted = threading.Lock()  # held while the hook is in place
+
+
 @contextmanager
 def muted_warnings() -> Iterator[None]:
-    """Keep a learner's warnings from the user, and stop a learner that warns endlessly."""
-    count = 0
+    """Keep learners' warnings from the user, and stop a learner that warns endlessly.
 
-    def swallow(*args: Any, **kwargs: Any) -> None:
-        nonlocal count
-        count += 1
-        if count > MAX_WARNINGS:
-            raise TooManyWarningsError(f"more than {MAX_WARNINGS} warnings in one fit")
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("always")
-        warnings.showwarning = swallow
+    The hook belongs to the process: whoever finds it in place, such as a thread of a parallel
+    search, leaves it to the one who put it there.
+    """
+    if not _muted.acquire(blocking=False):
         yield
+        return
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            warnings.showwarning = _swallow
+            yield
+    finally:
+        _muted.release()
+
+
+def _swallow(*args: Any, **kwargs: Any) -> None:
+    _count.warnings = getattr(_count, "warnings", 0) + 1
+    if _count.warnings > MAX_WARNINGS:
+        raise TooManyWarningsError(f"more than {MAX_WARNINGS} warnings in one fit")

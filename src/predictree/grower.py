@@ -8,8 +8,8 @@ from functools import partial
 
 import numpy as np
 
-from predictree.exceptions import NoPredictorError, UndefinedLossWarning
-from predictree.execution import Executor, Failure, attempt
+from predictree.exceptions import InvalidInputError, NoPredictorError, UndefinedLossWarning
+from predictree.execution import Executor, Failure, attempt, muted_warnings
 from predictree.losses import tolerance
 from predictree.problem import ROOT_PATH, Problem, Region
 from predictree.search import (
@@ -21,8 +21,6 @@ from predictree.search import (
     Side,
     Site,
     exhaustive,
-    fit_here,
-    own_candidates,
 )
 from predictree.tree import FloatArray, Model, Node, PathWeight, Predictor, Split, Tree
 
@@ -72,46 +70,73 @@ class GrowingNode:
         return path[::-1]
 
 
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A predictor that some node uses: its models, and their held-out scores on all of V²."""
+
+    models: tuple[Model, ...]
+    v2: FloatArray
+
+
 @dataclass
 class Grower:
     """Grows the locally optimal tree of predictors of a problem.
 
-    After `grow`, ``nodes`` holds the tree, parents before children; ``predictors`` the models
-    of the predictors that nodes use, each fitted once; ``failures`` what was lost on the way.
+    After `grow`, ``nodes`` holds the tree, parents before children; ``predictors`` those that
+    nodes use, each fitted once; ``failures`` what was lost on the way.
     """
 
     problem: Problem
     limits: Limits
     executor: Executor
     nodes: list[GrowingNode] = field(default_factory=list)
-    predictors: dict[PredictorKey, tuple[Model, ...]] = field(default_factory=dict)
+    predictors: dict[PredictorKey, Kept] = field(default_factory=dict)
     failures: list[FitFailure] = field(default_factory=list)
+    global_models: dict[PredictorKey, tuple[Model, ...]] = field(default_factory=dict)
 
     def grow(self) -> None:
         """While there are leaves that may be split, split the next."""
         frontier = deque([self._plant()])
-        while frontier:
-            frontier.extend(self._split(frontier.popleft()))
+        with muted_warnings():
+            while frontier:
+                frontier.extend(self._split(frontier.popleft()))
 
     def _plant(self) -> GrowingNode:
         """Take h_X: the learner, trained on all of S, with the least loss on V¹."""
         region = self.problem.root
-        everyone = list(range(len(self.problem.learners)))
-        outcomes = fit_here(self.problem, region, ROOT_PATH, everyone)
-        self._record(0, (o for o in outcomes if isinstance(o, Failure)))
-        pool = own_candidates(outcomes)
+        pool = self._fit_globally(region)
         while pool:
             choice, loss = self._least(pool, region)
-            if self._keep(0, [(0, choice.learner, region, ROOT_PATH)]):
-                return self._add(None, ROOT_PATH, Side(region, pool, choice), loss)
+            side = Side(region, pool, choice)
+            if self._keep(0, [(side, ROOT_PATH)]) is None:
+                return self._add(None, ROOT_PATH, side, loss)
             pool = [h for h in pool if h is not choice]
         reasons = "; ".join(f"{f.learner}: {f.reason}" for f in self.failures)
         raise NoPredictorError(f"no learner could be fitted on all the training rows: {reasons}")
 
+    def _fit_globally(self, region: Region) -> Pool:
+        """Train every learner on all of S; these models are at hand when a node wants one."""
+        pool = []
+        for i, learner in enumerate(self.problem.learners):
+            models = attempt(
+                learner.name, partial(self.problem.fit, learner, region.train, ROOT_PATH)
+            )
+            if not isinstance(models, Failure):
+                self.global_models[0, i] = models
+                scores = attempt(learner.name, partial(self.problem.held_out, models, region.v1))
+                if not isinstance(scores, Failure):
+                    pool.append(Candidate(ITSELF, i, scores))
+                    continue
+                models = scores
+            self._record(0, [models])
+        return pool
+
     def _least(self, pool: Pool, region: Region) -> tuple[Candidate, float]:
         rows = self.problem.judged(region.v1)
         losses = np.array([self.problem.loss.value(rows, h.scores) for h in pool])
-        if np.isnan(losses).all():
+        if not np.isfinite(losses).any():
+            for error in getattr(self.problem.loss, "errors", [])[:1]:
+                raise InvalidInputError(f"loss {self.problem.loss.name!r} failed on V1: {error}")
             warnings.warn(
                 f"loss {self.problem.loss.name!r} cannot be computed on the {len(region.v1)} rows "
                 "of V1 (one class only?): the tree is a lone root with its first learner. Give V1 "
@@ -120,66 +145,80 @@ class Grower:
                 stacklevel=5,
             )
             return pool[0], np.nan
-        least = float(np.nanmin(losses))
+        least = float(losses[np.isfinite(losses)].min())
         slack = tolerance(self.problem.loss, rows, least)
-        first = np.flatnonzero(losses <= least + slack)[0]
+        first = np.flatnonzero(np.isfinite(losses) & (losses <= least + slack))[0]
         return pool[first], float(losses[first])
 
     def _split(self, node: GrowingNode) -> tuple[GrowingNode, ...]:
-        """Split a node if that lowers its loss on V¹; return the new leaves."""
-        proposal = self._propose(node)
-        node.pool = []  # every child has its own; a leaf needs none
-        if proposal is None:
-            return ()
-        paths = (2 * node.path, 2 * node.path + 1)
-        sides = (proposal.left, proposal.right)
-        first = len(self.nodes)
-        needed = [
-            (first + i, side.choice.learner, side.region, path)
-            if side.choice.owner is ITSELF
-            else self._training_of(side.choice)
-            for i, (side, path) in enumerate(zip(sides, paths, strict=True))
-        ]
-        if not self._keep(node.id, needed):
-            return ()
-        left, right = (
-            self._add(node, path, side, self._own_loss(side))
-            for side, path in zip(sides, paths, strict=True)
-        )
-        node.split, node.split_loss, node.children = proposal.split, proposal.loss, (left, right)
-        return left, right
+        """Split a node if that lowers its loss on V¹; return the new leaves.
 
-    def _propose(self, node: GrowingNode) -> Proposal | None:
+        A choice that cannot be kept is struck out, and the search is made again without it.
+        """
+        barred: set[int] = set()
+        leaves: tuple[GrowingNode, ...] = ()
+        while (proposal := self._propose(node, barred)) is not None:
+            sides = [(proposal.left, 2 * node.path), (proposal.right, 2 * node.path + 1)]
+            lost = self._keep(node.id, sides)
+            if lost is None:
+                leaves = tuple(
+                    self._add(node, path, side, self._own_loss(side)) for side, path in sides
+                )
+                node.split, node.split_loss = proposal.split, proposal.loss
+                node.children = (leaves[0], leaves[1])
+                break
+            if lost.owner is ITSELF:
+                barred.add(lost.learner)
+            else:
+                node.pool = [h for h in node.pool if h.key != lost.key]
+        node.pool = []  # every child has its own; a leaf needs none
+        return leaves
+
+    def _propose(self, node: GrowingNode, barred: set[int]) -> Proposal | None:
         at_limit = self.limits.max_depth is not None and node.depth >= self.limits.max_depth
-        if at_limit or np.isnan(node.loss):
+        if at_limit or not np.isfinite(node.loss):
             return None
-        site = Site(node.region, node.path, node.pool, node.loss)
+        site = Site(node.region, node.path, node.pool, node.loss, frozenset(barred))
         proposal, failures = exhaustive(self.problem, site, self.limits, self.executor)
         self._record(node.id, failures)
         return proposal
 
-    def _training_of(self, choice: Candidate) -> tuple[int, int, Region, int]:
-        assert choice.owner is not None
-        owner = self.nodes[choice.owner]
-        return owner.id, choice.learner, owner.region, owner.path
-
-    def _keep(self, node_id: int, needed: list[tuple[int, int, Region, int]]) -> bool:
-        """Fit the chosen predictors that are not kept yet; tell whether all could be fitted.
+    def _keep(self, node_id: int, sides: list[tuple[Side, int]]) -> Candidate | None:
+        """Fit and keep what the sides chose; return a choice that cannot be kept, if any.
 
         The search returned scores, not models; the seeds make these fits the same ones.
         """
-        fitted: dict[PredictorKey, tuple[Model, ...]] = {}
-        for owner, i, region, path in needed:
-            if (owner, i) not in self.predictors:
-                learner = self.problem.learners[i]
-                work = partial(self.problem.fit, learner, region.train, path)
-                models = attempt(learner.name, work)
-                if isinstance(models, Failure):
-                    self._record(node_id, [models])
-                    return False
-                fitted[owner, i] = models
-        self.predictors |= fitted
-        return True
+        kept: dict[PredictorKey, Kept] = {}
+        for offset, (side, path) in enumerate(sides):
+            owner, region = len(self.nodes) + offset, side.region
+            if side.choice.owner is not ITSELF:
+                trained_on = self.nodes[side.choice.owner]
+                owner, region, path = trained_on.id, trained_on.region, trained_on.path
+            key = (owner, side.choice.learner)
+            if key not in self.predictors:
+                learner = self.problem.learners[side.choice.learner]
+                fit = partial(self._refit, key, region, path, side)
+                outcome = attempt(learner.name, fit)
+                if isinstance(outcome, Failure):
+                    self._record(node_id, [outcome])
+                    return side.choice
+                kept[key] = outcome
+        self.predictors |= kept
+        return None
+
+    def _refit(self, key: PredictorKey, region: Region, path: int, side: Side) -> Kept:
+        """Return the models of a predictor, after checking that they are those that were judged."""
+        models = self.global_models.get(key)
+        if models is None:
+            learner = self.problem.learners[key[1]]
+            models = self.problem.fit(learner, region.train, path)
+            again = self.problem.held_out(models, side.region.v1)
+            if not np.allclose(again, side.choice.scores, rtol=1e-4, atol=1e-6):
+                raise RuntimeError(
+                    "fitted again on the same rows with the same seed it answers otherwise: give "
+                    "it a random_state"
+                )
+        return Kept(models, self.problem.held_out(models, self.problem.partition.v2))
 
     def _own_loss(self, side: Side) -> float:
         return self.problem.loss.value(self.problem.judged(side.region.v1), side.choice.scores)
@@ -208,7 +247,7 @@ class Grower:
         """Return the finished tree, with the weights of the path to every leaf."""
         names = [learner.name for learner in self.problem.learners]
         predictors = [
-            Predictor(names[i], owner, models) for (owner, i), models in self.predictors.items()
+            Predictor(names[i], owner, kept.models) for (owner, i), kept in self.predictors.items()
         ]
         nodes = [self._record_of(node, names, weights.get(node.id)) for node in self.nodes]
         return Tree.from_nodes(nodes, predictors, self.problem.n_outputs)

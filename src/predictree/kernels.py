@@ -18,10 +18,15 @@ def _split_by_class(
     values: FloatArray,
     weights: FloatArray,
 ) -> tuple[int, int]:
-    """List one side's scores in rising order: positives at [0], negatives at [1]."""
+    """List one side's scores in rising order: positives at [0], negatives at [1].
+
+    Returns how many there are of each, or -1 where a score is unknown.
+    """
     n_positive = n_negative = 0
     for i in order:
         if rows[i]:
+            if np.isnan(scores[i]):
+                return -1, -1
             if positive[i]:
                 values[0, n_positive] = scores[i]
                 weights[0, n_positive] = mass[i]
@@ -72,25 +77,28 @@ def wins_of_pairs(
 
     Row h of ``scores`` are the scores of predictor h, row h of ``order`` the rows in rising
     order of them. Entry (g, h) joins g on the left rows with h on the others. Each list is merged
-    with each list of the other side; nothing is sorted.
+    with each list of the other side; nothing is sorted. A pair with an unknown score is NaN.
     """
     n_predictors, n_rows = scores.shape
     values = np.empty((2, n_predictors, 2, n_rows))
     masses = np.empty((2, n_predictors, 2, n_rows))
     sizes = np.empty((2, n_predictors, 2), dtype=np.int64)
-    within = np.empty((2, n_predictors))
+    within = np.zeros((2, n_predictors))
     for side in range(2):
         rows = left if side == 0 else ~left
         for h in range(n_predictors):
             v, w = values[side, h], masses[side, h]
             p, q = _split_by_class(scores[h], order[h], rows, positive, mass, v, w)
             sizes[side, h, 0], sizes[side, h, 1] = p, q
-            within[side, h] = _wins(v[0, :p], w[0, :p], v[1, :q], w[1, :q])
-    wins = np.empty((n_predictors, n_predictors))
+            if p >= 0:
+                within[side, h] = _wins(v[0, :p], w[0, :p], v[1, :q], w[1, :q])
+    wins = np.full((n_predictors, n_predictors), np.nan)
     for g in range(n_predictors):
         p, q = sizes[0, g]
         for h in range(n_predictors):
             r, s = sizes[1, h]
+            if p < 0 or r < 0:
+                continue
             across = _wins(
                 values[0, g, 0, :p], masses[0, g, 0, :p], values[1, h, 1, :s], masses[1, h, 1, :s]
             ) + _wins(
@@ -159,7 +167,8 @@ def _pivoted_cholesky(
     """Factor gram + penalty, at each step by the column with most left; stop at rounding.
 
     Row i of L has the part of column i in the span of the pivots, which come first in ``pivots``;
-    the rest of ``pivots`` lists the columns that depend on them. Also tells whether the rank is clear.
+    the rest of ``pivots`` lists the columns that depend on them. Also tells whether the rank is
+    clear.
     """
     d = len(gram)
     left = np.empty(d)

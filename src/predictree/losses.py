@@ -47,13 +47,20 @@ class Loss(ABC):
     ----------
     name : str
         As shown in errors and reports.
+    task : {"", "classification", "regression"}
+        What it can judge; the empty string is both.
     combination : {"squares", "log", "absolute"}
         What the path weights minimise: least squares, log loss or absolute error. A loss that
         is not convex in the weights uses least squares on the labels, as the paper does.
+    proper : bool
+        Whether it judges probabilities. Then a regressor's scores are clipped and made to sum to
+        one before they are mixed; a ranking loss wants them raw.
     """
 
     name: str
+    task: str = ""
     combination: Combination = "squares"
+    proper: bool = False
 
     @abstractmethod
     def value(self, rows: Judged, scores: FloatArray) -> float:
@@ -88,7 +95,9 @@ class LogLoss(AdditiveLoss):
     """Minus the log of the probability given to the true class."""
 
     name = "log_loss"
+    task = "classification"
     combination: Combination = "log"
+    proper = True
 
     def per_row(self, y: Labels, scores: FloatArray) -> FloatArray:
         """Return the log loss of every row, with probabilities kept above machine epsilon."""
@@ -99,6 +108,8 @@ class Brier(AdditiveLoss):
     """Squared error of the probabilities; halved for two classes, as is usual."""
 
     name = "brier"
+    task = "classification"
+    proper = True
 
     def per_row(self, y: Labels, scores: FloatArray) -> FloatArray:
         """Return the squared distance from the indicator of the true class."""
@@ -108,20 +119,27 @@ class Brier(AdditiveLoss):
         return np.asarray(squared * HALF) if scores.shape[1] == 2 else squared
 
 
+@dataclass(frozen=True)
 class Error(AdditiveLoss):
-    """Share of rows whose predicted class is wrong."""
+    """Share of rows whose predicted class is wrong.
 
+    ``half_is_second`` is passed on to `decide`.
+    """
+
+    half_is_second: bool = False
     name = "error"
+    task = "classification"
 
     def per_row(self, y: Labels, scores: FloatArray) -> FloatArray:
         """Return 1 where the decision is wrong."""
-        return np.asarray(decide(scores) != y, dtype=np.float64)
+        return np.asarray(decide(scores, self.half_is_second) != y, dtype=np.float64)
 
 
 class SquaredError(AdditiveLoss):
     """Mean squared error."""
 
     name = "mse"
+    task = "regression"
 
     def per_row(self, y: Labels, scores: FloatArray) -> FloatArray:
         """Return the squared residual of every row."""
@@ -136,6 +154,7 @@ class AbsoluteError(AdditiveLoss):
     """Mean absolute error: the paper's sample mean error."""
 
     name = "mae"
+    task = "regression"
     combination: Combination = "absolute"
 
     def per_row(self, y: Labels, scores: FloatArray) -> FloatArray:
@@ -156,6 +175,7 @@ class AUC(Loss):
     """
 
     name = "auc"
+    task = "classification"
 
     def value(self, rows: Judged, scores: FloatArray) -> float:
         """Return 1 − AUC."""
@@ -173,12 +193,14 @@ class CallableLoss(Loss):
 
     It is called with the original labels and the raw scores: (n,) for regression and for the
     second of two classes, (n, k) for more. ``sample_weight`` is passed if the callable names it
-    and weights were given. A ValueError or a NaN means that the loss is undefined there.
+    and weights were given. A ValueError or a value that is not finite means that the loss is
+    undefined there; ``errors`` collects the texts of the former.
     """
 
     function: Callable[..., float]
     classes: Labels | None = None
     takes_weight: bool = field(init=False)
+    errors: list[str] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
         parameters = inspect.signature(self.function).parameters
@@ -199,9 +221,11 @@ class CallableLoss(Loss):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UndefinedMetricWarning)
             try:
-                return float(self.function(y, score, **keywords))
-            except ValueError:
+                value = float(self.function(y, score, **keywords))
+            except ValueError as error:
+                self.errors.append(str(error))
                 return np.nan
+        return value if np.isfinite(value) else np.nan
 
     def scale(self, rows: Judged) -> float:
         """Return 0: nothing is known about the size of the values."""
@@ -256,8 +280,11 @@ class AdditiveJudge:
         self.pool = self._per_row(pool)
 
     def _per_row(self, candidates: Sequence[FloatArray]) -> FloatArray:
-        per_row = [self.loss.per_row(self.y, scores) * self.share for scores in candidates]
-        return np.array(per_row).reshape(len(per_row), len(self.y))
+        losses = np.empty((len(candidates), len(self.y)))
+        for i, scores in enumerate(candidates):
+            losses[i] = self.loss.per_row(self.y, scores) * self.share
+            losses[i, np.isnan(scores[:, 0])] = np.nan
+        return losses
 
     def pairs(self, left: BoolArray, own: Sequence[FloatArray]) -> FloatArray:
         """Return the joint losses as sums of the two sides' own."""
@@ -289,12 +316,9 @@ class RankingJudge:
         """Return 1 − AUC of every pair, the mean over the curves."""
         if not self.curves:
             return np.full((len(own) + self.n_pool,) * 2, np.nan)
-        losses = np.mean([self._curve(c, y, left, own) for c, y in self.curves], axis=0)
-        for i, scores in enumerate(own):
-            unknown = np.isnan(scores[:, 0])
-            losses[i] = np.nan if unknown[left].any() else losses[i]
-            losses[:, i] = np.nan if unknown[~left].any() else losses[:, i]
-        return np.asarray(losses)
+        return np.asarray(
+            np.mean([self._curve(*curve, left, own) for curve in self.curves], axis=0)
+        )
 
     def _curve(
         self, c: int, positive: BoolArray, left: BoolArray, own: Sequence[FloatArray]
@@ -315,13 +339,17 @@ LOSSES: dict[str, dict[str, type[Loss]]] = {
 }
 
 
-def resolve_loss(loss: object, task: str, classes: Labels | None) -> Loss:
+def resolve_loss(
+    loss: object, task: str, classes: Labels | None, half_is_second: bool = False
+) -> Loss:
     """Return the `Loss` that a user's ``loss=`` names."""
-    if isinstance(loss, Loss):
-        return loss
+    if isinstance(loss, str) and loss == Error.name and task == Error.task:
+        return Error(half_is_second)
     if isinstance(loss, str) and loss in LOSSES[task]:
         return LOSSES[task][loss]()
-    if callable(loss):
+    if isinstance(loss, Loss) and loss.task in ("", task):
+        return loss
+    if callable(loss) and not isinstance(loss, type | Loss):
         return CallableLoss(loss, classes)
     names = ", ".join(repr(name) for name in LOSSES[task])
     raise InvalidInputError(
@@ -350,13 +378,15 @@ def true_class_probability(y: Labels, scores: FloatArray) -> FloatArray:
     return np.asarray(np.maximum(p, np.finfo(np.float64).eps))
 
 
-def decide(scores: FloatArray) -> NDArray[np.intp]:
-    """Return the class of each row: the second of two from a score of ½ on, else the largest.
+def decide(scores: FloatArray, half_is_second: bool = False) -> NDArray[np.intp]:
+    """Return the class of each row: that of the largest score, the first among equals.
 
-    Scores are rounded to nine decimals first, so that ½ means ½ whatever the order of a sum.
+    With ``half_is_second`` two classes are told apart as by a regression cut at ½: a score of ½
+    is the second class. Scores are rounded to nine decimals first, so that equal means equal
+    whatever the order of a sum.
     """
     rounded = np.round(scores, 9)
-    if scores.shape[1] == 2:
+    if half_is_second and scores.shape[1] == 2:
         return (rounded[:, 1] >= HALF).astype(np.intp)
     return np.asarray(rounded.argmax(axis=1))
 

@@ -47,22 +47,29 @@ class Partition:
 
 
 def check_codes(partition: ArrayLike, n_rows: int) -> NDArray[np.int8]:
-    """Check a user's own partition: one of 0, 1, 2 per row, each present."""
+    """Check a user's own partition: one of 0, 1, 2 per row."""
     codes = np.asarray(partition)
     if codes.shape != (n_rows,):
         raise InvalidInputError(
             f"partition has shape {codes.shape}, but X has {n_rows} rows: give one code per row"
         )
-    unknown = set(np.unique(codes).tolist()) - {S, V1, V2}
+    unknown = set(codes.tolist()) - {S, V1, V2}
     if unknown:
         raise InvalidInputError(
             f"partition holds {sorted(unknown, key=str)}: use 0 for S (training), 1 for V1 "
             "(choosing splits) and 2 for V2 (weighing paths)"
         )
+    return codes.astype(np.int8)
+
+
+def check_parts(codes: NDArray[np.int8]) -> NDArray[np.int8]:
+    """Check that no part of a user's own partition is empty."""
     for code, part in enumerate(("S", "V1", "V2")):
         if not (codes == code).any():
-            raise InvalidInputError(f"partition leaves {part} empty: give some rows code {code}")
-    return codes.astype(np.int8)
+            raise InvalidInputError(
+                f"partition leaves {part} empty: give code {code} to some rows with weight"
+            )
+    return codes
 
 
 def check_groups(groups: ArrayLike, n_rows: int) -> NDArray[Any]:
@@ -78,10 +85,10 @@ def check_groups(groups: ArrayLike, n_rows: int) -> NDArray[Any]:
 def check_fractions(validation: object) -> tuple[float, float, float]:
     """Check ``validation=(s, v1, v2)``: three positive shares that sum to one."""
     if isinstance(validation, tuple | list) and len(validation) == 3:
-        shares = np.array(validation, dtype=float)
-        if (shares > 0).all() and np.isclose(shares.sum(), 1.0):
-            s, v1, v2 = shares.tolist()
-            return s, v1, v2
+        s, v1, v2 = validation
+        numbers = all(isinstance(share, float | int) and share > 0 for share in validation)
+        if numbers and np.isclose(s + v1 + v2, 1.0):
+            return float(s), float(v1), float(v2)
     raise InvalidInputError(
         f"validation={validation!r}: give the shares of S, V1 and V2 as three positive numbers "
         "that sum to one, such as (0.75, 0.15, 0.10), or pass partition= to fit"
@@ -138,8 +145,9 @@ def _quota(total: int, sizes: IntArray, room: IntArray) -> IntArray:
 def _check_parts(codes: NDArray[np.int8], n_rows: int) -> None:
     if len(np.unique(codes)) < 3:
         raise InvalidInputError(
-            f"{n_rows} sample(s) (n_samples={n_rows}, {len(codes)} distinct) are too few for "
-            "three parts S, V1 and V2: add rows, or pass partition= to fit"
+            f"{n_rows} sample(s) (n_samples={n_rows}) that must stay together in {len(codes)} "
+            "block(s) of equal features or groups are too few for three parts S, V1 and V2, with "
+            "every class in S: add rows, or pass partition= to fit"
         )
 
 

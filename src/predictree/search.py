@@ -47,6 +47,11 @@ class Candidate:
     learner: int
     scores: FloatArray
 
+    @property
+    def key(self) -> tuple[int | None, int]:
+        """What tells one predictor from another."""
+        return self.owner, self.learner
+
     def on(self, rows: BoolArray) -> "Candidate":
         """Return the same predictor, offered to a child that has these rows of V¹."""
         return Candidate(self.owner, self.learner, self.scores[rows])
@@ -65,6 +70,7 @@ class Site:
     path: int
     pool: Pool
     loss: float
+    barred: frozenset[int] = frozenset()  # learners that may not be trained on the children
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,10 +131,11 @@ def exhaustive(
 
 def first_least(losses: FloatArray, slack: float) -> tuple[float, int, int] | None:
     """Return the least loss and its place, the first among equals; None if all are undefined."""
-    least = np.nanmin(losses, initial=np.inf)
+    losses = np.where(np.isfinite(losses), losses, np.inf)
+    least = losses.min()
     if np.isinf(least):
         return None
-    i, j = np.unravel_index(np.flatnonzero(losses.ravel() <= least + slack)[0], losses.shape)
+    i, j = np.unravel_index(np.argmax(losses <= least + slack), losses.shape)
     return float(losses[i, j]), int(i), int(j)
 
 
@@ -142,7 +149,8 @@ def trials(
     """
     region = site.region
     design, forms = problem.closed_forms(region)
-    slow = [i for i in range(len(problem.learners)) if i not in forms]
+    slow = [i for i in range(len(problem.learners)) if i not in forms and i not in site.barred]
+    nothing = np.full((len(region.v1), problem.n_outputs), np.nan)
     by_feature = list(admissible_splits(problem, region, limits))
     train = partial(fit_both_sides, problem, region, site.path, slow)
     flat = [split for splits in by_feature for split in splits]
@@ -154,9 +162,9 @@ def trials(
         quick = {}
         if design is not None:
             bins = Bins.of(splits, problem.X[region.train, feature], goes_left, design)
-            quick = {i: form.fit_splits(bins) for i, form in forms.items()}
+            quick = {i: f.fit_splits(bins) for i, f in forms.items() if i not in site.barred}
         for s, split in enumerate(splits):
-            own: dict[int, FloatArray] = {}
+            own = dict.fromkeys(range(len(problem.learners)), nothing)
             for i, (scores, exact) in quick.items():
                 own[i] = (
                     scores[s]
@@ -245,12 +253,3 @@ def fit_here(problem: Problem, region: Region, path: int, chosen: list[int]) -> 
 
 def _scores(problem: Problem, learner: Learner, region: Region, path: int) -> FloatArray:
     return problem.held_out(problem.fit(learner, region.train, path), region.v1)
-
-
-def own_candidates(outcomes: list[Outcome]) -> Pool:
-    """Return the candidates among the outcomes of training on a node itself."""
-    return [
-        Candidate(ITSELF, i, outcome)
-        for i, outcome in enumerate(outcomes)
-        if not isinstance(outcome, Failure)
-    ]

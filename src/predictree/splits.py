@@ -29,7 +29,7 @@ def candidate_splits(
     if missing.any():
         known = None if weight is None else weight[~missing]
         thresholds = _thresholds(column[~missing], known, n_thresholds)
-        return [Split(feature, t, left) for t in thresholds for left in (False, True)]
+        return [Split(feature, t, left, True) for t in thresholds for left in (False, True)]
     thresholds = _thresholds(column, weight, n_thresholds)
     return [Split(feature, t, _larger_left(column, weight, t)) for t in thresholds]
 

@@ -31,12 +31,14 @@ class Model(Protocol):
 class Split:
     """A cut of a node C: ``x[feature] < threshold`` goes to C⁻, the rest to C⁺.
 
-    A missing value goes to C⁻ if ``missing_left``.
+    A missing value goes to C⁻ if ``missing_left``; ``had_missing`` tells whether S(C) had any, so
+    that the side was chosen and is not just that of most rows.
     """
 
     feature: int
     threshold: float
     missing_left: bool = False
+    had_missing: bool = False
 
     def goes_left(self, column: FloatArray) -> BoolArray:
         """Tell for each value of the feature whether it belongs to C⁻."""
@@ -60,9 +62,9 @@ class Predictor:
         """Return the (n, k) scores of the rows of X."""
         try:
             return np.asarray(np.mean([model.scores(X) for model in self.models], axis=0))
-        except ValueError as error:
+        except Exception as error:
             raise PredictionError(
-                f"learner {self.learner!r} trained on node {self.trained_on} {error}"
+                f"learner {self.learner!r} trained on node {self.trained_on}: {error}"
             ) from error
 
 
@@ -142,6 +144,7 @@ class Tree:
     feature: IntArray
     threshold: FloatArray
     missing_left: BoolArray
+    had_missing: BoolArray
     predictor: IntArray
     loss: FloatArray
     split_loss: FloatArray
@@ -183,6 +186,7 @@ class Tree:
             feature=_ints([split.feature for split in splits]),
             threshold=_floats([split.threshold for split in splits]),
             missing_left=np.array([split.missing_left for split in splits], dtype=bool),
+            had_missing=np.array([split.had_missing for split in splits], dtype=bool),
             predictor=_ints([place[node.trained_on, node.learner] for node in nodes]),
             loss=_floats([node.loss for node in nodes]),
             split_loss=_floats(
@@ -225,7 +229,12 @@ class Tree:
         )
 
     def _split(self, i: int) -> Split:
-        return Split(int(self.feature[i]), float(self.threshold[i]), bool(self.missing_left[i]))
+        return Split(
+            int(self.feature[i]),
+            float(self.threshold[i]),
+            bool(self.missing_left[i]),
+            bool(self.had_missing[i]),
+        )
 
     def _path_weights(self, leaf: int) -> tuple[PathWeight, ...]:
         records = []

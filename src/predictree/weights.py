@@ -5,16 +5,16 @@ Among equally good weights the first two take the most even ones, so that a path
 predictor twice has a unique answer.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from scipy.optimize import linprog, nnls
 from scipy.sparse import eye_array, hstack, vstack
 
-from predictree.grower import GrowingNode, PredictorKey
+from predictree.grower import GrowingNode, Kept, PredictorKey
 from predictree.losses import Combination, Judged, Labels, true_class_probability
 from predictree.problem import Problem
-from predictree.tree import FloatArray, IntArray, Model
+from predictree.tree import FloatArray, IntArray
 
 SAME = 1e-7  # relative difference below which predictors are the same on the rows at hand
 MAX_STEPS = 200
@@ -23,19 +23,17 @@ MAX_STEPS = 200
 def weigh(
     problem: Problem,
     nodes: Sequence[GrowingNode],
-    predictors: dict[PredictorKey, tuple[Model, ...]],
+    predictors: Mapping[PredictorKey, Kept],
     min_rows: int,
 ) -> dict[int, FloatArray]:
     """Return w*(Π): for every leaf the weights of the nodes on its path, from the root down."""
-    leaves = [node for node in nodes if node.children is None]
-    rows = {leaf.id: weighing_rows(problem, leaf, min_rows) for leaf in leaves}
-    scores = _path_scores(problem, leaves, rows, predictors)
-    return {
-        leaf.id: path_weights(
-            problem.loss.combination, problem.judged(rows[leaf.id]), scores[leaf.id]
-        )
-        for leaf in leaves
-    }
+    weights = {}
+    for leaf in (node for node in nodes if node.children is None):
+        rows = weighing_rows(problem, leaf, min_rows)
+        place = np.searchsorted(problem.partition.v2, rows)
+        scores = [predictors[node.predictor].v2[place] for node in leaf.ancestry()]
+        weights[leaf.id] = path_weights(problem.loss.combination, problem.judged(rows), scores)
+    return weights
 
 
 def weighing_rows(problem: Problem, leaf: GrowingNode, min_rows: int) -> IntArray:
@@ -49,32 +47,6 @@ def weighing_rows(problem: Problem, leaf: GrowingNode, min_rows: int) -> IntArra
         if len(y) >= min_rows and varied:
             return node.region.v2
     return problem.root.v2
-
-
-def _path_scores(
-    problem: Problem,
-    leaves: Sequence[GrowingNode],
-    rows: dict[int, IntArray],
-    predictors: dict[PredictorKey, tuple[Model, ...]],
-) -> dict[int, list[FloatArray]]:
-    """Held-out scores of every path's predictors on the rows that weigh that path.
-
-    Each predictor answers once, for the rows of all the paths it is on.
-    """
-    paths = {leaf.id: [node.predictor for node in leaf.ancestry()] for leaf in leaves}
-    scores: dict[int, list[FloatArray]] = {
-        leaf: [np.empty(0)] * len(p) for leaf, p in paths.items()
-    }
-    for key, models in predictors.items():
-        mine = [leaf for leaf, path in paths.items() if key in path]
-        asked = np.unique(np.concatenate([rows[leaf] for leaf in mine]))
-        answers = problem.held_out(models, asked)
-        for leaf in mine:
-            answer = answers[np.searchsorted(asked, rows[leaf])]
-            for i, other in enumerate(paths[leaf]):
-                if other == key:
-                    scores[leaf][i] = answer
-    return scores
 
 
 def path_weights(
@@ -177,15 +149,19 @@ def _step_length(p: FloatArray, mass: FloatArray, w: FloatArray, step: FloatArra
 def simplex_absolute(scores: FloatArray, y: Labels, mass: FloatArray) -> FloatArray:
     """Minimise Σ mass_i |Σ_j w_j h_ij − y_i| over the simplex, as a linear program."""
     n_rows, n = scores.shape
+    size = np.abs(y - scores.mean(axis=1)).max() or 1.0  # the solver's tolerances are absolute
+    target, scores = y / size, scores / size
     slack = eye_array(n_rows)
     result = linprog(
         np.concatenate([np.zeros(n), mass / mass.sum()]),
         A_ub=vstack([hstack([scores, -slack]), hstack([-scores, -slack])]).tocsr(),
-        b_ub=np.concatenate([y, -y]),
+        b_ub=np.concatenate([target, -target]),
         A_eq=np.concatenate([np.ones(n), np.zeros(n_rows)])[None, :],
         b_eq=[1.0],
         bounds=(0, None),
     )
+    if result.x is None:
+        raise RuntimeError(f"the linear program of the path weights failed: {result.message}")
     return _normalised(result.x[:n])
 
 

@@ -80,7 +80,7 @@ def test_children_partition_their_parents(case):
             left, right = (paths[:, child] for child in node.children)
             assert ((left | right) == rows).all()
             assert not (left & right).any()
-            assert (left[rows] == node.split.goes_left(X[rows])).all()
+            assert (left[rows] == node.split.goes_left(X[rows, node.split.feature])).all()
 
 
 @many

@@ -5,8 +5,8 @@ from itertools import product
 import numpy as np
 from sklearn.base import clone, is_classifier
 
-from reference.losses import LOSSES
-from reference.simplex import log_weights, square_weights
+from reference.losses import LOSSES, proba
+from reference.simplex import WEIGHTS
 
 TIE = 1e-10  # losses closer than this are equal
 
@@ -60,7 +60,8 @@ class NaiveToPs:
     def A(self, m, owner, rows):
         """A predictor is [learner, node it was trained on, function]."""
         S = rows & self.S
-        return [m, owner, train(self.learners[m], self.X[S], self.y[S], self.k)]
+        h = train(self.learners[m], self.X[S], self.y[S], self.k)
+        return [m, owner, (lambda Z: proba(h(Z))) if self.name in ("log_loss", "brier") else h]
 
     def scale(self, rows):
         y = self.y[rows & self.V1]
@@ -108,8 +109,7 @@ class NaiveToPs:
         rows = next((z for z in varied if sum(z) >= self.least_rows[1]), self.V2)
         hs = [self.nodes[j]["h"][2] for j in self.path(i)]
         s = np.stack([h(self.X[rows]) for h in hs], axis=-1)
-        solve = log_weights if self.name == "log_loss" else square_weights
-        return list(zip(solve(self.y[rows], s), hs))
+        return list(zip(WEIGHTS.get(self.name, WEIGHTS["mse"])(self.y[rows], s), hs))
 
     def H(self, x):
         i = 0  # Algorithm 3, for one row

@@ -3,9 +3,7 @@
 from itertools import combinations
 
 import numpy as np
-from scipy.optimize import minimize
-
-from reference.losses import proba
+from scipy.optimize import linprog, minimize
 
 
 def square_weights(y, s):
@@ -29,11 +27,21 @@ def square_weights(y, s):
 
 
 def log_weights(y, s):
-    p = np.stack([proba(h)[range(len(y)), y] for h in np.moveaxis(s, -1, 0)], axis=1)
-    p = np.maximum(p, np.finfo(float).eps)
+    p = np.maximum(s[range(len(y)), y], np.finfo(float).eps)
     start = np.full(p.shape[1], 1 / p.shape[1])
     simplex = {"type": "eq", "fun": lambda w: w.sum() - 1}
     bounds = [(0, 1)] * len(start)
     return minimize(
         lambda w: -np.mean(np.log(p @ w)), start, bounds=bounds, constraints=simplex, tol=1e-12
     ).x
+
+
+def absolute_weights(y, s):
+    """Minimise Σ t over w and t ≥ |h w − y|."""
+    (n, _, k), h = s.shape, s[:, 0]
+    A = np.block([[h, -np.eye(n)], [-h, -np.eye(n)]])
+    one = np.append(np.ones(k), np.zeros(n))[None, :]
+    return linprog(1 - one[0], A, np.append(y, -y), one, [1]).x[:k]
+
+
+WEIGHTS = {"mse": square_weights, "log_loss": log_weights, "mae": absolute_weights}

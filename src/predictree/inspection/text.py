@@ -13,8 +13,8 @@ def export_text(
 
     Each line is one node: the rule that leads to it, its learner with one ``↑`` for every level
     between the node and the ancestor that the learner was trained on, how many rows of S, V1 and V2
-    it has, and its loss on V1. An inner node adds Δv, the loss its split saves; a leaf adds the
-    weights of its path, from the root down.
+    it has, and its loss on V1. An inner node adds the joint loss of its children and Δv, the loss
+    that its split saves; a leaf adds the weights of its path, from the root down.
 
     Parameters
     ----------
@@ -53,7 +53,10 @@ def _names(model: Any) -> Sequence[str] | None:
 def _rules(split: Split, names: Sequence[str] | None, decimals: int) -> tuple[str, str]:
     name = f"x{split.feature}" if names is None else names[split.feature]
     threshold = f"{split.threshold:.{decimals + 2}g}"
-    return f"{name} < {threshold}", f"{name} ≥ {threshold}"
+    rules = [f"{name} < {threshold}", f"{name} ≥ {threshold}"]
+    if split.had_missing:
+        rules[0 if split.missing_left else 1] += " or missing"
+    return rules[0], rules[1]
 
 
 def _describe(tree: Tree, node: Node, decimals: int) -> str:
@@ -61,6 +64,6 @@ def _describe(tree: Tree, node: Node, decimals: int) -> str:
     text = f"{node.learner}{arrows}  n={node.n_train}/{node.n_v1}/{node.n_v2}"
     text += f"  loss={node.loss:.{decimals}f}"
     if node.gain is not None:
-        return f"{text}  Δv={node.gain:.{decimals}f}"
+        return f"{text}→{node.split_loss:.{decimals}f}  Δv={node.gain:.{decimals}f}"
     weights = ", ".join(f"{record.weight:.2f}" for record in node.weights or ())
     return f"{text}  w=[{weights}]"

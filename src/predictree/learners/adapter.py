@@ -18,7 +18,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from predictree.exceptions import InvalidInputError, SampleWeightError
-from predictree.losses import Labels
+from predictree.losses import Labels, probabilities
 from predictree.tree import FloatArray, IntArray, Model
 
 
@@ -32,6 +32,10 @@ class Learner(ABC):
     estimator : scikit-learn estimator
     n_outputs : int
         Columns of the scores.
+    classes : array or None
+        What the class codes stand for; None in a regression.
+    proper : bool
+        Whether scores must be probabilities, because the loss is one of probabilities.
     metadata : mapping of str to object
         Keywords for the estimator's ``fit``, sample weights among them; arrays with one entry
         per row of X are cut to the training rows.
@@ -40,6 +44,8 @@ class Learner(ABC):
     name: str
     estimator: Any
     n_outputs: int
+    classes: Labels | None = None
+    proper: bool = False
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
     def fit(self, X: FloatArray, y: Labels, rows: IntArray, seed: int) -> Model:
@@ -63,10 +69,12 @@ class ClassProbability(Learner):
     """A classifier: the scores are its class probabilities."""
 
     def _fit(self, X: FloatArray, y: Labels, keywords: dict[str, Any], seed: int) -> Model:
-        present, codes = np.unique(y, return_inverse=True)
+        present, labels = np.unique(y, return_inverse=True)
         if len(present) == 1:
             return Constant(indicator_row(present[0], self.n_outputs))
-        return ClassModel(self._fitted(X, codes, keywords, seed), present, self.n_outputs)
+        if self.classes is not None and names_classes(self.estimator):
+            labels = self.classes[y]
+        return ClassModel(self._fitted(X, labels, keywords, seed), present, self.n_outputs)
 
 
 class ClassIndicator(Learner):
@@ -81,7 +89,7 @@ class ClassIndicator(Learner):
             return Constant(indicator_row(present[0], self.n_outputs))
         targets = [1] if self.n_outputs == 2 else present.tolist()
         fitted = {c: self._fitted(X, (y == c).astype(float), keywords, seed) for c in targets}
-        return IndicatorModel(fitted, self.n_outputs)
+        return IndicatorModel(fitted, self.n_outputs, self.proper)
 
 
 class Value(Learner):
@@ -115,7 +123,9 @@ class ClassModel:
         seen = np.asarray(class_scores(self.estimator, X), dtype=float)
         expected = (len(X), len(self.present))
         if seen.shape != expected:
-            raise ValueError(f"returned scores of shape {seen.shape}, expected {expected}")
+            raise ValueError(
+                f"returned scores of shape (n, {seen.shape[-1]}), expected (n, {expected[1]})"
+            )
         scores = np.zeros((len(X), self.n_outputs))
         scores[:, self.present] = seen
         return finite(scores)
@@ -127,6 +137,7 @@ class IndicatorModel:
 
     estimators: Mapping[int, Any]
     n_outputs: int
+    proper: bool
 
     def scores(self, X: FloatArray) -> FloatArray:
         """Return one column a class, zero for classes the training set did not have."""
@@ -135,7 +146,7 @@ class IndicatorModel:
             scores[:, c] = predicted_values(estimator, X)
         if self.n_outputs == 2:
             scores[:, 0] = 1.0 - scores[:, 1]
-        return scores
+        return probabilities(scores) if self.proper else scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,17 +160,15 @@ class ValueModel:
         return predicted_values(self.estimator, X)[:, None]
 
 
-def adapt(
-    name: str, estimator: Any, task: str, n_outputs: int, metadata: Mapping[str, Any]
-) -> Learner:
-    """Return the learner that serves this estimator in this task."""
+def adapt(name: str, estimator: Any, task: str, n_outputs: int, **more: Any) -> Learner:
+    """Return the learner that serves this estimator in this task; ``more`` are its attributes."""
     kinds: dict[str, list[tuple[Any, type[Learner]]]] = {
         "classification": [(is_classifier, ClassProbability), (is_regressor, ClassIndicator)],
         "regression": [(is_regressor, Value)],
     }
     for serves, kind in kinds[task]:
         if serves(estimator):
-            return kind(name, estimator, n_outputs, metadata)
+            return kind(name, estimator, n_outputs, **more)
     wanted = "a classifier or a regressor" if task == "classification" else "a regressor"
     raise InvalidInputError(
         f"learner {name!r} ({type(estimator).__name__}) cannot serve in a {task}: give {wanted}"
@@ -180,10 +189,26 @@ def weight_keyword(name: str, estimator: Any) -> str:
 
 
 def takes_missing_values(estimator: Any) -> bool:
-    """Whether the estimator takes NaN: a Pipeline does if its first step does."""
-    if isinstance(estimator, Pipeline):
-        return takes_missing_values(estimator.steps[0][1])
-    return bool(get_tags(estimator).input_tags.allow_nan)
+    """Whether the estimator takes NaN; a Pipeline does if its steps do, up to an imputer."""
+    if not isinstance(estimator, Pipeline):
+        return bool(get_tags(estimator).input_tags.allow_nan)
+    for _, step in estimator.steps:
+        if step is None or step == "passthrough":
+            continue
+        if not takes_missing_values(step):
+            return False
+        if "Imputer" in type(step).__name__:
+            return True
+    return True
+
+
+def names_classes(estimator: Any) -> bool:
+    """Whether a parameter of the estimator names classes, so that it must see the true labels.
+
+    Others are given codes from 0 on, which some libraries insist on.
+    """
+    params = estimator.get_params(deep=True)
+    return any(key.endswith("class_weight") and isinstance(v, dict) for key, v in params.items())
 
 
 def seeded(estimator: Any, seed: int) -> Any:
@@ -217,7 +242,8 @@ def predicted_values(estimator: Any, X: FloatArray) -> FloatArray:
     """Return the predictions of a regressor, one finite number a row."""
     values = np.asarray(estimator.predict(X), dtype=float)
     if values.shape not in {(len(X),), (len(X), 1)}:
-        raise ValueError(f"returned predictions of shape {values.shape}, expected ({len(X)},)")
+        shape = ", ".join(["n" if n == len(X) else str(n) for n in values.shape])
+        raise ValueError(f"returned predictions of shape ({shape}), expected (n,)")
     return finite(values.reshape(len(X)))
 
 
@@ -238,8 +264,6 @@ def indicator_row(c: int, n_outputs: int) -> FloatArray:
 def take_rows(metadata: Mapping[str, Any], rows: IntArray, n_rows: int) -> dict[str, Any]:
     """Cut the arrays of fit keywords that have one entry a row; leave anything else alone."""
     return {
-        key: np.asarray(value)[rows]
-        if not isinstance(value, str) and hasattr(value, "__len__") and len(value) == n_rows
-        else value
+        key: np.asarray(value)[rows] if np.ndim(value) > 0 and len(value) == n_rows else value
         for key, value in metadata.items()
     }

@@ -1,7 +1,6 @@
 """Linear and ridge regression at all splits of a node, from the Gram matrices of bins."""
 
 from dataclasses import dataclass
-
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from predictree.learners.closed_form import (
     gram_of,
     training_sums,
 )
+from predictree.losses import probabilities
 from predictree.tree import BoolArray, FloatArray
 
 NOISE = 1e-11  # squared length of a column, relative to that on the whole node, that is rounding
@@ -27,6 +27,7 @@ class LinearForm:
     design: Design
     root_weight: FloatArray | None
     alpha: float
+    proper: bool
     total: FloatArray
 
     @staticmethod
@@ -42,7 +43,7 @@ class LinearForm:
         weight = learner.metadata.get("sample_weight")
         root = None if weight is None else np.sqrt(np.asarray(weight, dtype=float)[design.rows])
         total = gram_of(design.train, root, np.arange(len(design.train)))
-        return cls(design, root, _penalty(learner.estimator) or 0.0, total)
+        return cls(design, root, _penalty(learner.estimator) or 0.0, learner.proper, total)
 
     def fit_splits(self, bins: Bins) -> tuple[FloatArray, BoolArray]:
         """Return the scores of the judged rows for every split, and which models are exact."""
@@ -55,7 +56,10 @@ class LinearForm:
             coefficients.reshape(*shape, *coefficients.shape[1:]),
             intercepts.reshape(*shape, -1),
         )
-        return self.design.as_scores(answers), exact.reshape(shape).all(axis=2)
+        scores = self.design.as_scores(answers)
+        if self.proper:
+            scores = probabilities(scores.reshape(-1, scores.shape[-1])).reshape(scores.shape)
+        return scores, np.all(exact.reshape(shape), axis=2)
 
     def _solve(self, sums: FloatArray) -> tuple[FloatArray, FloatArray, BoolArray]:
         """Return coefficients, intercepts and whether they are exact, of every training set."""
