@@ -5,6 +5,7 @@ from numba import njit
 
 from predictree.tree import BoolArray, FloatArray, IntArray
 
+EQUAL = 1e-10  # scores closer than this are ties
 REORDER = {"reassoc", "contract", "nsz"}  # lets the compiler vectorise sums; NaN stays NaN
 
 
@@ -46,26 +47,17 @@ def _wins(
     negative_mass: FloatArray,
 ) -> float:
     """Mass of pairs in which a positive outranks a negative, ties as halves; both lists rise."""
-    wins = below = 0.0
-    j, n = 0, len(negative)
-    i, m = 0, len(positive)
-    while i < m:
-        value = positive[i]
-        while j < n and negative[j] < value:
+    wins = below = not_above = 0.0
+    j = k = 0
+    n = len(negative)
+    for i in range(len(positive)):
+        while j < n and negative[j] < positive[i] - EQUAL:
             below += negative_mass[j]
             j += 1
-        level = 0.0
-        k = j
-        while k < n and negative[k] == value:
-            level += negative_mass[k]
+        while k < n and negative[k] <= positive[i] + EQUAL:
+            not_above += negative_mass[k]
             k += 1
-        here = 0.0
-        while i < m and positive[i] == value:
-            here += positive_mass[i]
-            i += 1
-        wins += here * (below + 0.5 * level)
-        below += level
-        j = k
+        wins += positive_mass[i] * 0.5 * (below + not_above)
     return wins
 
 

@@ -171,7 +171,7 @@ class AUC(Loss):
 
     A class without both positive and negative rows is left out of the mean: it is so for every
     predictor of the node alike. With no such class the loss is undefined. Rows of equal score
-    count one half.
+    count one half; scores closer than 1e-10 are equal, so that rounding ranks nothing.
     """
 
     name = "auc"

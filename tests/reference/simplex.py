@@ -20,7 +20,7 @@ def square_weights(y, s):
             w = np.zeros(s.shape[2])
             w[used] = np.linalg.lstsq(kkt, np.append(np.zeros(size), 1), rcond=None)[0][:-1]
             value, length = np.sum((R @ w) ** 2), np.sum(w**2)
-            shorter = value < best[0] + same and length < best[1]
+            shorter = value <= best[0] + same and length < best[1]
             if w.min() >= -1e-12 and (value < best[0] - same or shorter):
                 best = (value, length, w)
     return best[2]

@@ -1,0 +1,164 @@
+"""Closed forms at all splits of a node equal the estimators they stand for, fitted one by one."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.linear_model import Lasso, LinearRegression, LogisticRegression, Ridge
+
+from predictree.learners import Bins, Design, adapt, closed_form, has_closed_form
+from predictree.learners.closed_form import cell_grams, gram_of, training_sums
+from predictree.splits import candidate_splits
+
+
+def scores_of(X, y, estimator, *, k, feature=0, weight=None, fold=None, proper=False):
+    """Scores of V1 at all splits of a feature, by closed form and one by one, and what is exact.
+
+    Rows are trained on and judged by turns; with folds every row is both.
+    """
+    rows = np.arange(len(X))
+    train, judged = (rows, rows) if fold is not None else (rows[::2], rows[1::2])
+    n_folds = 1 if fold is None else int(fold.max()) + 1
+    fold = np.where(rows % 2, 0, -1) if fold is None else fold
+    task = "regression" if k == 1 else "classification"
+    metadata = {} if weight is None else {"sample_weight": weight}
+    learner = adapt("a", estimator, task, k, proper=proper, metadata=metadata)
+    design = Design.of(X, y, train, judged, k, fold, n_folds)
+    splits = candidate_splits(feature, X[train, feature], None, 9)
+    left = np.array([split.goes_left(X[judged, feature]) for split in splits])
+    bins = Bins.of(splits, X[train, feature], left, design)
+    scores, exact = closed_form(learner, design).fit_splits(bins)
+    expected = np.full_like(scores, np.nan)
+    for s, split in enumerate(splits):
+        for side in (True, False):
+            for f in range(n_folds):
+                mine = (split.goes_left(X[train, feature]) == side) & (fold[train] != f)
+                answered = (left[s] == side) & (fold[judged] == f)
+                if answered.any() and mine.any():
+                    model = learner.fit(X, y, train[mine], seed=0)
+                    expected[s, answered] = model.scores(X[judged[answered]])
+    return scores, expected, exact
+
+
+def one_hot(rng, n, levels):
+    return np.eye(levels)[rng.integers(0, levels, n)]
+
+
+def table(seed=0, n=300):
+    """Real columns of very different size, two full one-hot groups, a copy and a constant."""
+    rng = np.random.default_rng(seed)
+    real = rng.normal(size=(n, 3)) * [1e-3, 1, 1e4] + [0, 5, -1e5]
+    X = np.column_stack([real, one_hot(rng, n, 4), one_hot(rng, n, 3), real[:, 1], np.full(n, 7.0)])
+    y = real[:, 1] + X[:, 3] - 2 * X[:, 8] + rng.normal(size=n)
+    return X, y
+
+
+def assert_same(result):
+    scores, expected, exact = result
+    assert exact.all()
+    assert np.isfinite(expected).all()
+    scale = np.abs(expected).max()
+    np.testing.assert_allclose(scores, expected, rtol=1e-6, atol=1e-6 * scale)
+
+
+@pytest.mark.parametrize("estimator", [LinearRegression(), Ridge(), Ridge(alpha=100.0)])
+@pytest.mark.parametrize("feature", [0, 1, 2, 3, 8])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_regression_with_dependent_columns(estimator, feature, weighted):
+    X, y = table()
+    weight = np.random.default_rng(1).uniform(0.2, 3, len(y)) if weighted else None
+    assert_same(scores_of(X, y, estimator, k=1, feature=feature, weight=weight))
+
+
+@pytest.mark.parametrize("estimator", [LinearRegression(), Ridge()])
+@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize("proper", [False, True])
+def test_class_indicators(estimator, k, proper):
+    X, y = table()
+    codes = np.digitize(y, np.quantile(y, np.arange(1, k) / k))
+    assert_same(scores_of(X, codes, estimator, k=k, feature=1, proper=proper))
+
+
+@pytest.mark.parametrize("k", [1, 2])
+def test_folds_are_an_axis(k):
+    X, y = table(2, 400)
+    fold = np.random.default_rng(3).integers(0, 4, len(y))
+    labels = y if k == 1 else (y > np.median(y)).astype(int)
+    assert_same(scores_of(X, labels, LinearRegression(), k=k, feature=1, fold=fold))
+
+
+def test_a_level_that_training_did_not_have_is_predicted_by_minimum_norm():
+    """The coefficients are not unique, and here the choice shows."""
+    rng = np.random.default_rng(5)
+    levels = rng.integers(0, 4, 120)
+    levels[::2] %= 3  # level 3 is in V1 only
+    X = np.column_stack([rng.normal(size=120), np.eye(4)[levels], 10 * np.eye(4)[levels]])
+    y = X[:, 0] + levels + 0.1 * rng.normal(size=120)
+    assert_same(scores_of(X, y, LinearRegression(), k=1))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(4, 40), st.integers(1, 12))
+def test_fewer_rows_than_columns(seed, n, d):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(2 * n, d))
+    y = rng.normal(size=2 * n)
+    scores, expected, exact = scores_of(X, y, LinearRegression(), k=1)
+    sure = exact.all(axis=1)
+    scale = np.abs(expected[sure]).max(initial=1.0)
+    np.testing.assert_allclose(scores[sure], expected[sure], rtol=1e-5, atol=1e-5 * scale)
+
+
+def test_one_class_on_a_side_is_a_constant_without_rounding():
+    """AUC would rank rounding errors."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 5))
+    y = ((X[:, 0] > 0.5) & (X[:, 1] > 0)).astype(int)
+    scores, _, exact = scores_of(X, y, LinearRegression(), k=2)
+    assert exact.all()
+    first_decile = X[1::2, 0] < np.sort(X[::2, 0])[9]
+    assert len(np.unique(scores[0, first_decile, 1])) == 1
+
+
+def test_near_dependence_is_left_to_the_estimator_itself():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    X[:, 2] = X[:, 1] + 1e-7 * rng.normal(size=200)
+    _, _, exact = scores_of(X, X[:, 0], LinearRegression(), k=1)
+    assert not exact.any()
+
+
+@pytest.mark.parametrize(
+    ("estimator", "task", "has"),
+    [
+        (LinearRegression(), "regression", True),
+        (LinearRegression(), "classification", True),
+        (Ridge(alpha=2), "regression", True),
+        (LinearRegression(positive=True), "regression", False),
+        (LinearRegression(fit_intercept=False), "regression", False),
+        (Ridge(alpha=[1, 2]), "regression", False),
+        (Lasso(), "regression", False),
+        (LogisticRegression(), "classification", False),
+    ],
+)
+def test_who_has_a_closed_form(estimator, task, has):
+    assert has_closed_form(adapt("a", estimator, task, 1 if task == "regression" else 2)) is has
+
+
+def test_grams_of_cells_add_up():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(500, 4)), rng.normal(size=500)
+    fold = rng.integers(0, 3, 500)
+    rows = np.arange(500)
+    design = Design.of(X, y, rows, rows, 1, fold, 3)
+    splits = candidate_splits(2, X[:, 2], None, 4)
+    bins = Bins.of(splits, X[:, 2], np.zeros((4, 500), dtype=bool), design)
+    root = rng.uniform(0.5, 2, 500)
+    total = gram_of(design.train, root, rows)
+    sums = training_sums(cell_grams(design.train, root, bins, total), 3)
+    for s, split in enumerate(splits):
+        for side, mask in enumerate((split.goes_left(X[:, 2]), ~split.goes_left(X[:, 2]))):
+            for f in range(3):
+                mine = np.flatnonzero(mask & (fold != f))
+                A = design.train[mine] * root[mine, None]
+                np.testing.assert_allclose(sums[s, side, f], A.T @ A, atol=1e-9)
