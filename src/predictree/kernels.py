@@ -5,6 +5,7 @@ from numba import njit
 
 from predictree.tree import BoolArray, FloatArray, IntArray
 
+DOUBT = 1e3  # what is left of a column is real above this many times the noise, rounding below it
 EQUAL = 1e-10  # scores closer than this are ties
 REORDER = {"reassoc", "contract", "nsz"}  # lets the compiler vectorise sums; NaN stays NaN
 
@@ -102,34 +103,29 @@ def wins_of_pairs(
 
 @njit(cache=True, nogil=True, fastmath=REORDER)
 def solve_least_squares(
-    gram: FloatArray,
-    target: FloatArray,
-    penalty: FloatArray,
-    scale: FloatArray,
-    noise: FloatArray,
+    gram: FloatArray, target: FloatArray, noise: FloatArray, penalty: float, cutoff: float
 ) -> tuple[FloatArray, BoolArray]:
     """Solve many least squares problems from their Gram matrices, each by minimum norm.
 
     Parameters
     ----------
     gram : array of shape (b, d, d)
-        XᵀX of centred and scaled columns.
+        XᵀX of centred columns.
     target : array of shape (b, d, t)
         Xᵀy of t targets.
-    penalty : array of shape (d,)
-        Ridge penalty of each coefficient.
-    scale : array of shape (d,)
-        What the columns were divided by; the norm to minimise is that of the coefficients of the
-        columns as they were.
-    noise : array of shape (d,)
-        A squared column length below this is rounding: the column depends on those before it.
+    noise : array of shape (b, d)
+        A squared column length below this is rounding: the column depends on the others.
+    penalty : float
+        Of ridge regression.
+    cutoff : float
+        Relative size of a singular value that an estimator takes for zero.
 
     Returns
     -------
     coefficients : array of shape (b, d, t)
-        For the scaled columns.
     certain : array of shape (b,)
-        False where a column is nearly dependent, and a Gram matrix is not enough to tell.
+        False where columns are so nearly dependent that the Gram matrix cannot tell, or that the
+        estimator's cutoff could matter.
     """
     n_systems, d, t = target.shape
     coefficients = np.zeros((n_systems, d, t))
@@ -138,7 +134,7 @@ def solve_least_squares(
     pivots = np.empty(d, dtype=np.int64)
     x = np.empty(d)
     for b in range(n_systems):
-        rank, certain[b] = _pivoted_cholesky(gram[b], penalty, noise, L, pivots)
+        rank, certain[b] = _pivoted_cholesky(gram[b], noise[b], penalty, cutoff, L, pivots)
         if certain[b]:
             for column in range(t):
                 for k in range(rank):
@@ -148,42 +144,54 @@ def solve_least_squares(
                 for k in range(rank):
                     coefficients[b, pivots[k], column] = x[k]
             if rank < d:
-                _shorten(L, pivots, rank, gram[b], noise, scale, coefficients[b])
+                _shorten(L, pivots, rank, gram[b], noise[b], coefficients[b])
     return coefficients, certain
 
 
 @njit(cache=True, nogil=True, fastmath=REORDER)
 def _pivoted_cholesky(
-    gram: FloatArray, penalty: FloatArray, noise: FloatArray, L: FloatArray, pivots: IntArray
+    gram: FloatArray,
+    noise: FloatArray,
+    penalty: float,
+    cutoff: float,
+    L: FloatArray,
+    pivots: IntArray,
 ) -> tuple[int, bool]:
-    """Factor gram + penalty, at each step by the column with most left; stop at rounding.
+    """Factor gram + penalty, at each step by the column that is clearest of noise; stop at noise.
 
     Row i of L has the part of column i in the span of the pivots, which come first in ``pivots``;
     the rest of ``pivots`` lists the columns that depend on them. Also tells whether the rank is
-    clear.
+    clear. Pivots are squared singular values, within a modest factor.
     """
     d = len(gram)
     left = np.empty(d)
     for i in range(d):
         pivots[i] = i
-        left[i] = gram[i, i] + penalty[i] if gram[i, i] > noise[i] else 0.0
-    clear = True
+        left[i] = gram[i, i] + penalty if gram[i, i] > noise[i] else 0.0
+    clear, largest, least = True, 0.0, np.inf
     for k in range(d):
         best = k
         for m in range(k + 1, d):
-            if left[pivots[m]] > left[pivots[best]]:
+            i, p = pivots[m], pivots[best]
+            if left[i] > 0.0 and left[i] * noise[p] >= left[p] * noise[i]:
                 best = m
         pivots[k], pivots[best] = pivots[best], pivots[k]
         p = pivots[k]
-        if left[p] <= noise[p]:
-            return k, clear
-        clear = clear and left[p] > 1e3 * noise[p] and left[p] > 1e-9 * gram[p, p]
+        if left[p] <= DOUBT * noise[p]:
+            break
+        largest, least = max(largest, left[p]), min(least, left[p])
+        clear = least > (30 * cutoff) ** 2 * largest
         L[p, k] = np.sqrt(left[p])
         for m in range(k + 1, d):
             i = pivots[m]
             L[i, k] = (gram[i, p] - np.dot(L[i, :k], L[p, :k])) / L[p, k]
             left[i] -= L[i, k] ** 2
-    return d, clear
+    else:
+        return d, clear
+    for m in range(k, d):  # what is left of every other column must be rounding, too
+        i = pivots[m]
+        clear = clear and left[i] <= noise[i]
+    return k, clear
 
 
 @njit(cache=True, nogil=True, fastmath=REORDER)
@@ -203,7 +211,6 @@ def _shorten(
     rank: int,
     gram: FloatArray,
     noise: FloatArray,
-    scale: FloatArray,
     coefficients: FloatArray,
 ) -> None:
     """Take out of the coefficients what predicts nothing: their part in the null space.
@@ -220,12 +227,10 @@ def _shorten(
             x = L[j, :rank].copy()
             _back_substitute(L, pivots, x)
             for k in range(rank):
-                null[pivots[k], r] = -x[k] / scale[pivots[k]]
-            null[j, r] = 1.0 / scale[j]
+                null[pivots[k], r] = -x[k]
+            null[j, r] = 1.0
             null[:, r] /= np.sqrt((null[:, r] ** 2).sum())
             r += 1
     if r > 0:
         basis = np.ascontiguousarray(null[:, :r])
-        original = coefficients / scale.reshape(d, 1)
-        part = np.linalg.lstsq(basis, original)[0]
-        coefficients[:] = (original - basis @ part) * scale.reshape(d, 1)
+        coefficients -= basis @ np.linalg.lstsq(basis, coefficients)[0]

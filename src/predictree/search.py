@@ -165,12 +165,7 @@ def trials(
             quick = {i: f.fit_splits(bins) for i, f in forms.items() if i not in site.barred}
         for s, split in enumerate(splits):
             own = dict.fromkeys(range(len(problem.learners)), nothing)
-            for i, (scores, exact) in quick.items():
-                own[i] = (
-                    scores[s]
-                    if exact[s].all()
-                    else _fit_slowly(problem, site, split, i, goes_left[s], failures)
-                )
+            own |= {i: scores[s] for i, scores in quick.items()}
             sides = next(outcomes)
             for place, i in enumerate(slow):
                 own[i] = _joined(sides[0][place], sides[1][place], goes_left[s], problem, failures)
@@ -188,19 +183,6 @@ def _joined(
         else:
             scores[rows] = outcome
     return scores
-
-
-def _fit_slowly(
-    problem: Problem,
-    site: Site,
-    split: Split,
-    i: int,
-    goes_left: BoolArray,
-    failures: list[Failure],
-) -> FloatArray:
-    """Fit one learner itself where its closed form is not exact."""
-    left, right = fit_both_sides(problem, site.region, site.path, [i], split)
-    return _joined(left[0], right[0], goes_left, problem, failures)
 
 
 def propose(problem: Problem, site: Site, trial: Trial, loss: float, i: int, j: int) -> Proposal:

@@ -149,44 +149,49 @@ class Bins:
         """Return the training rows of every cell."""
         return np.split(self.order, self.ends[:-1])
 
+    def side(self, split: int, right: bool) -> IntArray:
+        """Return the training rows on one side of a split."""
+        border = self.ends[(split + 1) * (1 + self.n_folds) - 1]
+        return self.order[border:] if right else self.order[:border]
+
 
 class ClosedForm(Protocol):
     """A learner that fits all splits of a node at once."""
 
-    def fit_splits(self, bins: Bins) -> tuple[FloatArray, BoolArray]:
+    def fit_splits(self, bins: Bins) -> FloatArray:
         """Return the scores of the judged rows for every split, each by its own side's model.
 
-        Returns
-        -------
-        scores : array of shape (q, v, k)
-        exact : array of shape (q, 2)
-            Whether the left and the right model are exact; where not, the learner itself must be
-            fitted.
+        An array (q, v, k), equal up to rounding to what the learner's own fits would give.
         """
 
 
 def training_sums(cells: FloatArray, n_folds: int) -> FloatArray:
     """Turn sums over cells into sums over training sets: (q, 2, n_folds, …), left and right.
 
-    The training set of fold f has the cells of all other folds.
+    The training set of fold f has the cells of all other folds. With one fold the validation rows
+    are held out, and only the first cell of a bin has rows.
     """
     by_bin = cells.reshape(-1, 1 + n_folds, *cells.shape[1:])
-    left = np.cumsum(by_bin, axis=0)
-    sides = np.stack([left[:-1], left[-1] - left[:-1]], axis=1)
+    left = np.cumsum(by_bin[:-1], axis=0)
+    right = np.cumsum(by_bin[:0:-1], axis=0)[::-1]  # summed anew: a difference would round more
+    sides = np.stack([left, right], axis=1)
+    if n_folds == 1:
+        return sides[:, :, :1]
     return np.asarray(sides.sum(axis=2, keepdims=True) - sides[:, :, 1:])
 
 
 def cell_grams(
     rows: FloatArray, root_weight: FloatArray | None, bins: Bins, total: FloatArray
 ) -> FloatArray:
-    """Return Aᵀ A over every cell; that of the largest is what the others leave of the total."""
+    """Return Aᵀ A over every cell; a cell with most of the rows is what the others leave."""
     cells = bins.cells()
-    largest = int(np.argmax([len(cell) for cell in cells]))
+    rest = next((i for i, cell in enumerate(cells) if 2 * len(cell) > len(rows)), None)
     sums = np.zeros((len(cells), *total.shape))
     for i, cell in enumerate(cells):
-        if i != largest:
+        if i != rest:
             sums[i] = gram_of(rows, root_weight, cell)
-    sums[largest] = total - sums.sum(axis=0)
+    if rest is not None:
+        sums[rest] = total - sums.sum(axis=0)
     return sums
 
 

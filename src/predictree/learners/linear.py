@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import sklearn
+from scipy.linalg import lstsq
 from sklearn.linear_model import LinearRegression, Ridge
 
 from predictree.learners.adapter import ClassIndicator, Learner, Value
@@ -15,9 +17,12 @@ from predictree.learners.closed_form import (
     training_sums,
 )
 from predictree.losses import probabilities
-from predictree.tree import BoolArray, FloatArray
+from predictree.tree import BoolArray, FloatArray, IntArray
 
-NOISE = 1e-11  # squared length of a column, relative to that on the whole node, that is rounding
+TRUNCATES = tuple(map(int, sklearn.__version__.split(".")[:2])) >= (1, 9)
+"""Whether LinearRegression takes singular values below its ``tol`` for zero."""
+NOISE = 1e-11  # squared length of a centred column, relative to before, that is rounding: columns
+# that agree within 3e-6 of their length are equal
 
 
 @dataclass(frozen=True)
@@ -27,6 +32,7 @@ class LinearForm:
     design: Design
     root_weight: FloatArray | None
     alpha: float
+    cutoff: float
     proper: bool
     total: FloatArray
 
@@ -43,14 +49,21 @@ class LinearForm:
         weight = learner.metadata.get("sample_weight")
         root = None if weight is None else np.sqrt(np.asarray(weight, dtype=float)[design.rows])
         total = gram_of(design.train, root, np.arange(len(design.train)))
-        return cls(design, root, _penalty(learner.estimator) or 0.0, learner.proper, total)
+        alpha = _penalty(learner.estimator) or 0.0
+        cutoff = learner.estimator.tol if alpha == 0 and TRUNCATES else 0.0
+        return cls(design, root, alpha, cutoff, learner.proper, total)
 
-    def fit_splits(self, bins: Bins) -> tuple[FloatArray, BoolArray]:
-        """Return the scores of the judged rows for every split, and which models are exact."""
+    def fit_splits(self, bins: Bins) -> FloatArray:
+        """Return the scores of the judged rows for every split."""
         cells = cell_grams(self.design.train, self.root_weight, bins, self.total)
         sums = training_sums(cells, bins.n_folds)
-        coefficients, intercepts, exact = self._solve(sums.reshape(-1, *self.total.shape))
         shape = sums.shape[:3]  # splits, sides, folds
+        coefficients, intercepts, certain = self._solve(sums.reshape(-1, *self.total.shape))
+        for i in np.flatnonzero(~certain):
+            split, right, fold = np.unravel_index(i, shape)
+            rows = bins.side(int(split), bool(right))
+            rows = rows[self.design.train_fold[rows] != fold]
+            coefficients[i], intercepts[i] = self._solve_directly(rows)
         answers = self._answers(
             bins,
             coefficients.reshape(*shape, *coefficients.shape[1:]),
@@ -58,28 +71,47 @@ class LinearForm:
         )
         scores = self.design.as_scores(answers)
         if self.proper:
-            scores = probabilities(scores.reshape(-1, scores.shape[-1])).reshape(scores.shape)
-        return scores, np.all(exact.reshape(shape), axis=2)
+            return probabilities(scores.reshape(-1, scores.shape[-1])).reshape(scores.shape)
+        return scores
+
+    def _solve_directly(self, rows: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Solve one problem from its rows as the estimator does: a Gram matrix is too coarse."""
+        d, scale = self.design.n_features, self.design.scale
+        n_targets = len(self.total) - 1 - d
+        if len(rows) == 0:
+            return np.full((d, n_targets), np.nan), np.full(n_targets, np.nan)
+        block = self.design.train[rows]
+        root = np.ones(len(rows)) if self.root_weight is None else self.root_weight[rows]
+        mean = np.average(block[:, 1:], axis=0, weights=root**2)
+        centred = (block[:, 1:] - mean) * root[:, None]
+        columns, targets = centred[:, :d] * scale, centred[:, d:]
+        if self.alpha:
+            columns = np.vstack([columns, np.sqrt(self.alpha) * np.eye(d)])
+            targets = np.vstack([targets, np.zeros((d, targets.shape[1]))])
+        cutoff = max(self.cutoff, max(columns.shape) * np.finfo(float).eps)
+        coefficients = lstsq(columns, targets, cond=cutoff)[0] * scale[:, None]
+        return coefficients, mean[d:] - mean[:d] @ coefficients
 
     def _solve(self, sums: FloatArray) -> tuple[FloatArray, FloatArray, BoolArray]:
         """Return coefficients, intercepts and whether they are exact, of every training set."""
         from predictree.kernels import solve_least_squares
 
-        d = self.design.n_features
+        d, scale = self.design.n_features, self.design.scale
         count = np.maximum(sums[:, 0, 0], np.finfo(float).tiny)[:, None]
         mean = sums[:, 0, 1:] / count
         centred = sums[:, 1:, 1:] - count[:, :, None] * mean[:, :, None] * mean[:, None, :]
-        noise = NOISE * np.diagonal(self.total)[1:]
-        target = centred[:, :d, d:].copy()
-        constant = np.diagonal(centred[:, d:, d:], axis1=1, axis2=2) <= noise[d:]
-        target *= ~constant[:, None, :]
+        own, all_rows = np.diagonal(sums, axis1=1, axis2=2)[:, 1:], np.diagonal(self.total)[1:]
+        noise = NOISE * (own + 1e-3 * all_rows)  # a sum that was got as a difference rounds more
+        constant = np.diagonal(centred[:, d:, d:], axis1=1, axis2=2) <= noise[:, d:]
+        # In the units of the columns as they were: so is the norm that an estimator minimises.
         coefficients, certain = solve_least_squares(
-            np.ascontiguousarray(centred[:, :d, :d]),
-            target,
-            self.alpha / self.design.scale**2,
-            self.design.scale,
-            noise[:d],
+            centred[:, :d, :d] * scale[:, None] * scale,
+            centred[:, :d, d:] * scale[:, None] * ~constant[:, None, :],
+            noise[:, :d] * scale**2,
+            self.alpha,
+            self.cutoff,
         )
+        coefficients *= scale[:, None]
         intercepts = mean[:, d:] - np.einsum("bd,bdt->bt", mean[:, :d], coefficients)
         return coefficients, intercepts, certain & (sums[:, 0, 0] > 0)
 

@@ -21,16 +21,25 @@ from predictree.exceptions import InvalidInputError
 NamedEstimators = list[tuple[str, Any]]
 
 
+def _linear() -> LinearRegression:
+    """Return plain least squares.
+
+    By default scikit-learn takes singular values below 1e-6 for zero, which drops small columns
+    next to large ones.
+    """
+    return LinearRegression(tol=1e-12)
+
+
 def _linear_only() -> NamedEstimators:
     """ToPs/LR."""
-    return [("linear", LinearRegression())]
+    return [("linear", _linear())]
 
 
 def _paper_classifiers() -> NamedEstimators:
     """ToPs/B. The paper scales features to [0, 1]; the penalised learner here does so itself."""
     return [
         ("adaboost", AdaBoostClassifier()),
-        ("linear", LinearRegression()),
+        ("linear", _linear()),
         ("logistic", make_pipeline(MinMaxScaler(), LogisticRegression(max_iter=1000))),
         ("logitboost", HistGradientBoostingClassifier(early_stopping=False)),
         ("forest", RandomForestClassifier()),
@@ -41,7 +50,7 @@ def _paper_regressors() -> NamedEstimators:
     """ToPs/B for real labels: each learner's counterpart, ridge for logistic regression."""
     return [
         ("adaboost", AdaBoostRegressor()),
-        ("linear", LinearRegression()),
+        ("linear", _linear()),
         ("ridge", make_pipeline(MinMaxScaler(), Ridge())),
         ("l2boost", HistGradientBoostingRegressor(early_stopping=False)),
         ("forest", RandomForestRegressor()),
