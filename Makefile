@@ -7,7 +7,7 @@ RUN := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)
 .PHONY: demo test lint clean
 
 demo: $(VENV)/.package
-	$(BIN)/python -m predictree.demo
+	$(RUN)/python -m predictree.demo
 
 test: lint $(VENV)/.test
 	$(RUN)/pytest -n auto

@@ -142,7 +142,12 @@ class Bins:
         cells = 1 + design.n_folds
         code = np.searchsorted(thresholds, column, side="right") * cells + design.train_fold + 1
         counts = np.bincount(code, minlength=(len(splits) + 1) * cells)
-        order = np.argsort(code.astype(np.uint16), kind="stable")
+        few = len(counts) <= 4  # for which a look for each is quicker than sorting
+        order = (
+            np.concatenate([np.flatnonzero(code == cell) for cell in np.flatnonzero(counts)])
+            if few
+            else np.argsort(code.astype(np.uint16), kind="stable")
+        )
         return cls(order, np.cumsum(counts), goes_left, design.n_folds)
 
     def cells(self) -> list[IntArray]:

@@ -101,7 +101,7 @@ class LinearForm:
         mean = sums[:, 0, 1:] / count
         centred = sums[:, 1:, 1:] - count[:, :, None] * mean[:, :, None] * mean[:, None, :]
         own, all_rows = np.diagonal(sums, axis1=1, axis2=2)[:, 1:], np.diagonal(self.total)[1:]
-        noise = NOISE * (own + 1e-3 * all_rows)  # a sum that was got as a difference rounds more
+        noise = NOISE * (own + 1e-2 * all_rows)  # a sum that was got as a difference rounds more
         constant = np.diagonal(centred[:, d:, d:], axis1=1, axis2=2) <= noise[:, d:]
         # In the units of the columns as they were: so is the norm that an estimator minimises.
         coefficients, certain = solve_least_squares(
@@ -121,9 +121,10 @@ class LinearForm:
         t = intercepts.shape[-1]
         answers = np.empty((q, v, t))
         for f in range(bins.n_folds):
-            rows = np.flatnonzero(self.design.judged_fold == f)
+            held = self.design.judged_fold == f
+            rows = slice(None) if held.all() else np.flatnonzero(held)
             flat = np.moveaxis(coefficients[:, :, f], 2, 0).reshape(self.design.n_features, -1)
-            by_side = (self.design.judged[rows] @ flat).reshape(len(rows), q, 2, t)
+            by_side = (self.design.judged[rows] @ flat).reshape(-1, q, 2, t)
             by_side += intercepts[:, :, f]
             left = bins.goes_left[:, rows].T[:, :, None]
             chosen = np.where(left, by_side[:, :, 0], by_side[:, :, 1])

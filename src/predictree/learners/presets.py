@@ -25,9 +25,9 @@ def _linear() -> LinearRegression:
     """Return plain least squares.
 
     By default scikit-learn takes singular values below 1e-6 for zero, which drops small columns
-    next to large ones.
+    next to large ones, and copies rows that are a copy already.
     """
-    return LinearRegression(tol=1e-12)
+    return LinearRegression(tol=1e-12, copy_X=False)
 
 
 def _linear_only() -> NamedEstimators:
