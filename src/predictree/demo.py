@@ -41,7 +41,7 @@ EXAMPLES = [
         measure="RMSE",
         score=lambda y, scores: float(root_mean_squared_error(y, scores)),
         predict="predict",
-        settings={"n_thresholds": 3, "max_depth": 2},
+        settings={"n_thresholds": 2, "max_depth": 2},
     ),
     Example(
         title="Breast cancer (569 patients, the 10 mean features)",
