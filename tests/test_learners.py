@@ -40,6 +40,13 @@ def test_a_regressor_is_fitted_on_the_indicator_of_each_class():
         np.testing.assert_allclose(scores[:, c], expected)
 
 
+def test_a_regressor_that_overwrites_its_rows_does_no_harm():
+    before = X.copy()
+    scores = fitted(LinearRegression(copy_X=False), Y3, 3).scores(X)
+    np.testing.assert_array_equal(X, before)
+    np.testing.assert_allclose(scores, fitted(LinearRegression(), Y3, 3).scores(X))
+
+
 def test_with_two_classes_one_indicator_tells_all():
     y = (Y3 > 0).astype(int)
     scores = fitted(LinearRegression(), y, 2).scores(X)

@@ -88,7 +88,12 @@ class ClassIndicator(Learner):
         if len(present) == 1:
             return Constant(indicator_row(present[0], self.n_outputs))
         targets = [1] if self.n_outputs == 2 else present.tolist()
-        fitted = {c: self._fitted(X, (y == c).astype(float), keywords, seed) for c in targets}
+        # An estimator may overwrite its rows, as LinearRegression(copy_X=False) does.
+        rows = [X] if len(targets) == 1 else (X.copy() for _ in targets)
+        fitted = {
+            c: self._fitted(mine, (y == c).astype(float), keywords, seed)
+            for c, mine in zip(targets, rows, strict=True)
+        }
         return IndicatorModel(fitted, self.n_outputs, self.proper)
 
 

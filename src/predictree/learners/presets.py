@@ -25,7 +25,7 @@ def _linear() -> LinearRegression:
     """Return plain least squares.
 
     By default scikit-learn takes singular values below 1e-6 for zero, which drops small columns
-    next to large ones, and copies rows that are a copy already.
+    next to large ones; and it copies rows that are a copy already.
     """
     return LinearRegression(tol=1e-12, copy_X=False)
 
