@@ -9,6 +9,7 @@ from sklearn.linear_model import Lasso, LinearRegression, LogisticRegression, Ri
 from predictree.learners import Bins, Design, adapt, closed_form, has_closed_form
 from predictree.learners.closed_form import cell_grams, gram_of, training_sums
 from predictree.splits import candidate_splits
+from predictree.tree import Split
 
 
 def scores_of(X, y, estimator, *, k, feature=0, weight=None, fold=None, proper=False):
@@ -145,6 +146,10 @@ def test_a_cutoff_that_matters(feature):
         (LinearRegression(positive=True), "regression", False),
         (LinearRegression(fit_intercept=False), "regression", False),
         (Ridge(alpha=[1, 2]), "regression", False),
+        (Ridge(alpha=0), "regression", False),
+        (Ridge(alpha="much"), "regression", False),
+        (Ridge(solver="sag"), "regression", False),
+        (LinearRegression(tol="small"), "regression", False),
         (Lasso(), "regression", False),
         (LogisticRegression(), "classification", False),
     ],
@@ -179,5 +184,32 @@ def test_columns_that_are_constant_on_the_node_do_not_stop_the_factorisation():
 
     gram = (X.T @ X)[None]
     noise = 1e-11 * np.diagonal(gram, axis1=1, axis2=2)
-    _, certain = solve_least_squares(gram, np.ones((1, 4, 1)), noise, 0.0, 0.0)
+    _, certain, _ = solve_least_squares(gram, np.ones((1, 4, 1)), noise, 0.0, 0.0)
     assert certain.all()
+
+
+def test_a_column_that_sentinels_dwarf_is_not_taken_for_constant():
+    """Once a split has removed the sentinel, the rest of the column matters."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 2))
+    y = np.where(X[:, 1] > 0, 3, -3) * X[:, 0]
+    X[:40, 0], y[:40] = 1e9, 0
+    assert_same(scores_of(X, y, LinearRegression(tol=1e-12), k=1, feature=0))
+
+
+def test_columns_that_differ_by_little_of_their_size_are_not_taken_for_equal():
+    rng = np.random.default_rng(0)
+    start, duration = 1.7e9 + 3e7 * rng.random(400), rng.gamma(2, 5, size=400)
+    X = np.column_stack([start, start + duration, rng.normal(size=400)])
+    scores, expected = scores_of(X, duration, LinearRegression(tol=1e-12), k=1, feature=2)
+    np.testing.assert_allclose(scores, expected, atol=1e-3)
+
+
+def test_many_thresholds():
+    rng = np.random.default_rng(0)
+    X = np.sort(rng.normal(size=(70_000, 1)), axis=0)
+    rows = np.arange(len(X))
+    design = Design.of(X, X[:, 0], rows, rows[:1], 1, np.full(len(X), -1), 1)
+    splits = [Split(0, t) for t in X[1:, 0]]
+    bins = Bins.of(splits, X[:, 0], np.zeros((1, 1), dtype=bool), design)
+    assert bins.side(1, right=False).tolist() == [0, 1]

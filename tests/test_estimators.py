@@ -236,6 +236,38 @@ def test_learners_that_take_no_missing_values_step_back(regimes):
     assert np.isfinite(model.predict(X)).all()
 
 
+def test_a_loss_may_warn_as_often_as_it_likes(binary):
+    X, y = binary
+
+    def loss(y_true, y_score):
+        warnings.warn("hm", UserWarning, stacklevel=1)
+        return float(np.mean((y_true - y_score) ** 2))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = ToPsClassifier("lr", loss=loss, n_thresholds=30, random_state=0, max_depth=2)
+        assert len(model.fit(X, y).tree_) > 1
+
+
+def test_tiny_weights_are_weights(binary):
+    X, y = binary
+    plain, tiny = (
+        ToPsClassifier("lr", loss="auc", max_depth=1, random_state=0).fit(X, y, sample_weight=w)
+        for w in (None, 1e-200)
+    )
+    assert [n.split for n in plain.tree_] == [n.split for n in tiny.tree_]
+
+
+def test_three_classes_and_features_far_from_zero(binary):
+    X, _ = binary
+    y = np.digitize(X[:, 0] + X[:, 1], [-1, 1])
+    tops = ToPsClassifier("lr", max_depth=0, random_state=0).fit(X + 50, y)
+    S = tops.partition_ == 0
+    raw = [LinearRegression().fit((X + 50)[S], y[S] == c).predict(X + 50) for c in range(3)]
+    clipped = np.clip(np.column_stack(raw), 0, None)
+    np.testing.assert_allclose(tops.predict_proba(X + 50), clipped / clipped.sum(axis=1)[:, None])
+
+
 def test_a_fitted_model_pickles(binary):
     X, y = binary
     model = ToPsClassifier("lr", random_state=0, max_depth=2).fit(X, y)

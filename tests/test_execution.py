@@ -1,9 +1,10 @@
+import threading
 import warnings
 
 import numpy as np
 import pytest
 
-from predictree.execution import MAX_WARNINGS, Executor, Failure, attempt
+from predictree.execution import MAX_WARNINGS, Executor, Failure, attempt, muted_warnings
 
 
 def square(x):
@@ -47,3 +48,15 @@ def test_endless_warnings_are_a_failure():
     failure = attempt("a", never_stop)
     assert isinstance(failure, Failure)
     assert "more than 1000 warnings" in failure.reason
+
+
+def test_warnings_of_other_threads_pass():
+    seen = []
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *args, **kwargs: seen.append(str(message))
+        with muted_warnings():
+            warnings.warn("mine", UserWarning, stacklevel=1)
+            other = threading.Thread(target=warnings.warn, args=("theirs", UserWarning))
+            other.start()
+            other.join()
+    assert seen == ["theirs"]

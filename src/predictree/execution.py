@@ -47,37 +47,51 @@ def attempt(learner: str, work: Callable[[], R]) -> R | Failure:
     """Return what the work returns, or the failure it ends in."""
     try:
         with muted_warnings():
-            _count.warnings = 0
+            _thread.warnings = 0
             return work()
     except Exception as error:
         text = " ".join(str(error).split())
         return Failure(learner, f"{type(error).__name__}: {text}"[:300])
+    finally:
+        _thread.warnings = None
 
 
-_count = threading.local()
-_muted = threading.Lock()  # held while the hook is in place
+_thread = threading.local()  # .muted: depth of muting; .warnings: their number in this attempt
+_hook = threading.Lock()  # held while the hook is in place
 
 
 @contextmanager
 def muted_warnings() -> Iterator[None]:
     """Keep learners' warnings from the user, and stop a learner that warns endlessly.
 
-    The hook belongs to the process: whoever finds it in place, such as a thread of a parallel
-    search, leaves it to the one who put it there.
+    The hook belongs to the process, and whoever finds it in place leaves it to the one who put it
+    there; the muting belongs to the thread, so that others' warnings pass through.
     """
-    if not _muted.acquire(blocking=False):
-        yield
-        return
+    _thread.muted = getattr(_thread, "muted", 0) + 1
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("always")
-            warnings.showwarning = _swallow
+        if _hook.acquire(blocking=False):
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("always")
+                    warnings.showwarning = _swallowing(warnings.showwarning)
+                    yield
+            finally:
+                _hook.release()
+        else:
             yield
     finally:
-        _muted.release()
+        _thread.muted -= 1
 
 
-def _swallow(*args: Any, **kwargs: Any) -> None:
-    _count.warnings = getattr(_count, "warnings", 0) + 1
-    if _count.warnings > MAX_WARNINGS:
-        raise TooManyWarningsError(f"more than {MAX_WARNINGS} warnings in one fit")
+def _swallowing(show: Callable[..., None]) -> Callable[..., None]:
+    """Return a hook that swallows the warnings of muted threads and shows all others."""
+
+    def swallow(*args: Any, **kwargs: Any) -> None:
+        if not getattr(_thread, "muted", 0):
+            show(*args, **kwargs)
+        elif getattr(_thread, "warnings", None) is not None:
+            _thread.warnings += 1
+            if _thread.warnings > MAX_WARNINGS:
+                raise TooManyWarningsError(f"more than {MAX_WARNINGS} warnings in one fit")
+
+    return swallow

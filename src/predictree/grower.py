@@ -10,6 +10,7 @@ import numpy as np
 
 from predictree.exceptions import InvalidInputError, NoPredictorError, UndefinedLossWarning
 from predictree.execution import Executor, Failure, attempt, muted_warnings
+from predictree.learners import has_closed_form
 from predictree.losses import tolerance
 from predictree.problem import ROOT_PATH, Problem, Region
 from predictree.search import (
@@ -108,8 +109,10 @@ class Grower:
         while pool:
             choice, loss = self._least(pool, region)
             side = Side(region, pool, choice)
-            if self._keep(0, [(side, ROOT_PATH)]) is None:
+            outcome = self._keep([(side, ROOT_PATH)])
+            if outcome is None:
                 return self._add(None, ROOT_PATH, side, loss)
+            self._record(0, [outcome[1]])
             pool = [h for h in pool if h is not choice]
         reasons = "; ".join(f"{f.learner}: {f.reason}" for f in self.failures)
         raise NoPredictorError(f"no learner could be fitted on all the training rows: {reasons}")
@@ -153,20 +156,28 @@ class Grower:
     def _split(self, node: GrowingNode) -> tuple[GrowingNode, ...]:
         """Split a node if that lowers its loss on V¹; return the new leaves.
 
-        A choice that cannot be kept is struck out, and the search is made again without it.
+        A choice that cannot be kept is struck out, and the search is made again without it; if it
+        came from a closed form, the learner itself is tried first.
         """
         barred: set[int] = set()
+        one_by_one: set[int] = set()
         leaves: tuple[GrowingNode, ...] = ()
-        while (proposal := self._propose(node, barred)) is not None:
+        while (proposal := self._propose(node, barred, one_by_one)) is not None:
             sides = [(proposal.left, 2 * node.path), (proposal.right, 2 * node.path + 1)]
-            lost = self._keep(node.id, sides)
-            if lost is None:
+            outcome = self._keep(sides)
+            if outcome is None:
                 leaves = tuple(
                     self._add(node, path, side, self._own_loss(side)) for side, path in sides
                 )
                 node.split, node.split_loss = proposal.split, proposal.loss
                 node.children = (leaves[0], leaves[1])
                 break
+            lost, failure = outcome
+            quick = has_closed_form(self.problem.learners[lost.learner])
+            if lost.owner is ITSELF and quick and lost.learner not in one_by_one:
+                one_by_one.add(lost.learner)
+                continue
+            self._record(node.id, [failure])
             if lost.owner is ITSELF:
                 barred.add(lost.learner)
             else:
@@ -174,17 +185,27 @@ class Grower:
         node.pool = []  # every child has its own; a leaf needs none
         return leaves
 
-    def _propose(self, node: GrowingNode, barred: set[int]) -> Proposal | None:
+    def _propose(
+        self, node: GrowingNode, barred: set[int], one_by_one: set[int]
+    ) -> Proposal | None:
         at_limit = self.limits.max_depth is not None and node.depth >= self.limits.max_depth
         if at_limit or not np.isfinite(node.loss):
             return None
-        site = Site(node.region, node.path, node.pool, node.loss, frozenset(barred))
+        site = Site(
+            node.region,
+            node.path,
+            node.pool,
+            node.loss,
+            frozenset(barred),
+            frozenset(one_by_one),
+        )
         proposal, failures = exhaustive(self.problem, site, self.limits, self.executor)
-        self._record(node.id, failures)
+        if not barred:  # a search made again loses the same candidates again
+            self._record(node.id, failures)
         return proposal
 
-    def _keep(self, node_id: int, sides: list[tuple[Side, int]]) -> Candidate | None:
-        """Fit and keep what the sides chose; return a choice that cannot be kept, if any.
+    def _keep(self, sides: list[tuple[Side, int]]) -> tuple[Candidate, Failure] | None:
+        """Fit and keep what the sides chose; return a choice that cannot be kept, if any, and why.
 
         The search returned scores, not models; the seeds make these fits the same ones.
         """
@@ -200,8 +221,7 @@ class Grower:
                 fit = partial(self._refit, key, region, path, side)
                 outcome = attempt(learner.name, fit)
                 if isinstance(outcome, Failure):
-                    self._record(node_id, [outcome])
-                    return side.choice
+                    return side.choice, outcome
                 kept[key] = outcome
         self.predictors |= kept
         return None
@@ -213,7 +233,8 @@ class Grower:
             learner = self.problem.learners[key[1]]
             models = self.problem.fit(learner, region.train, path)
             again = self.problem.held_out(models, side.region.v1)
-            if not np.allclose(again, side.choice.scores, rtol=1e-4, atol=1e-6):
+            size = np.abs(side.choice.scores).max()
+            if not np.allclose(again, side.choice.scores, rtol=1e-4, atol=1e-6 * size):
                 raise RuntimeError(
                     "fitted again on the same rows with the same seed it answers otherwise: give "
                     "it a random_state"

@@ -6,7 +6,7 @@ from numba import njit
 from predictree.tree import BoolArray, FloatArray, IntArray
 
 DOUBT = 1e3  # what is left of a column is real above this many times the noise, rounding below it
-EQUAL = 1e-10  # scores closer than this are ties
+EQUAL = 1e-10  # scores that differ by less, relatively, are ties
 REORDER = {"reassoc", "contract", "nsz"}  # lets the compiler vectorise sums; NaN stays NaN
 
 
@@ -52,10 +52,11 @@ def _wins(
     j = k = 0
     n = len(negative)
     for i in range(len(positive)):
-        while j < n and negative[j] < positive[i] - EQUAL:
+        near = EQUAL * (1e-3 + abs(positive[i]))
+        while j < n and negative[j] < positive[i] - near:
             below += negative_mass[j]
             j += 1
-        while k < n and negative[k] <= positive[i] + EQUAL:
+        while k < n and negative[k] <= positive[i] + near:
             not_above += negative_mass[k]
             k += 1
         wins += positive_mass[i] * 0.5 * (below + not_above)
@@ -104,7 +105,7 @@ def wins_of_pairs(
 @njit(cache=True, nogil=True, fastmath=REORDER)
 def solve_least_squares(
     gram: FloatArray, target: FloatArray, noise: FloatArray, penalty: float, cutoff: float
-) -> tuple[FloatArray, BoolArray]:
+) -> tuple[FloatArray, BoolArray, BoolArray]:
     """Solve many least squares problems from their Gram matrices, each by minimum norm.
 
     Parameters
@@ -126,15 +127,19 @@ def solve_least_squares(
     certain : array of shape (b,)
         False where columns are so nearly dependent that the Gram matrix cannot tell, or that the
         estimator's cutoff could matter.
+    dropped : array of shape (b, d)
+        The columns that were taken for constant or dependent.
     """
     n_systems, d, t = target.shape
     coefficients = np.zeros((n_systems, d, t))
     certain = np.ones(n_systems, dtype=np.bool_)
+    dropped = np.zeros((n_systems, d), dtype=np.bool_)
     L = np.empty((d, d))
     pivots = np.empty(d, dtype=np.int64)
     x = np.empty(d)
     for b in range(n_systems):
         rank, certain[b] = _pivoted_cholesky(gram[b], noise[b], penalty, cutoff, L, pivots)
+        dropped[b][pivots[rank:]] = True
         if certain[b]:
             for column in range(t):
                 for k in range(rank):
@@ -145,7 +150,7 @@ def solve_least_squares(
                     coefficients[b, pivots[k], column] = x[k]
             if rank < d:
                 _shorten(L, pivots, rank, gram[b], noise[b], coefficients[b])
-    return coefficients, certain
+    return coefficients, certain, dropped
 
 
 @njit(cache=True, nogil=True, fastmath=REORDER)

@@ -171,7 +171,8 @@ class AUC(Loss):
 
     A class without both positive and negative rows is left out of the mean: it is so for every
     predictor of the node alike. With no such class the loss is undefined. Rows of equal score
-    count one half; scores closer than 1e-10 are equal, so that rounding ranks nothing.
+    count one half; scores are equal if they differ by less than 1e-10 of their size or 1e-13, so
+    that rounding ranks nothing.
     """
 
     name = "auc"
@@ -203,8 +204,11 @@ class CallableLoss(Loss):
     errors: list[str] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
-        parameters = inspect.signature(self.function).parameters
-        object.__setattr__(self, "takes_weight", "sample_weight" in parameters)
+        try:
+            takes_weight = "sample_weight" in inspect.signature(self.function).parameters
+        except ValueError:  # some builtins do not tell
+            takes_weight = False
+        object.__setattr__(self, "takes_weight", takes_weight)
 
     @property
     def name(self) -> str:  # type: ignore[override]
@@ -301,7 +305,7 @@ class RankingJudge:
     """Ranks every predictor once and merges the ranked lists of the two sides."""
 
     def __init__(self, rows: Judged, pool: Sequence[FloatArray]) -> None:
-        self.mass, self.n_pool = rows.mass, len(pool)
+        self.mass, self.n_pool = rows.mass / rows.mass.max(initial=0.0), len(pool)
         n_classes = pool[0].shape[1]
         curves = [1] if n_classes == 2 else range(n_classes)
         self.curves = [(c, rows.y == c) for c in curves if 0 < (rows.y == c).sum() < len(rows.y)]

@@ -160,7 +160,10 @@ def blocks(X: FloatArray, groups: NDArray[Any] | None) -> NDArray[np.uint64]:
     keys = row_keys(X)
     if groups is None:
         return keys
-    _, by_group = np.unique(groups, return_inverse=True)
+    try:
+        _, by_group = np.unique(groups, return_inverse=True)
+    except TypeError as error:
+        raise InvalidInputError(f"groups holds values that cannot be compared: {error}") from error
     _, by_row = np.unique(keys, return_inverse=True)
     size = by_group.max() + by_row.max() + 2
     edges = coo_array(

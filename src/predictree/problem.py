@@ -99,6 +99,8 @@ class Problem:
             self.partition.fold,
             self.partition.n_folds,
         )
+        if not np.isfinite(design.scale).all():  # squares overflow
+            return None, {}
         forms = {i: closed_form(learner, design) for i, learner in enumerate(self.learners)}
         return design, {i: form for i, form in forms.items() if form is not None}
 

@@ -71,6 +71,7 @@ class Site:
     pool: Pool
     loss: float
     barred: frozenset[int] = frozenset()  # learners that may not be trained on the children
+    one_by_one: frozenset[int] = frozenset()  # learners whose closed form is not to be used
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +150,7 @@ def trials(
     """
     region = site.region
     design, forms = problem.closed_forms(region)
+    forms = {i: form for i, form in forms.items() if i not in site.one_by_one}
     slow = [i for i in range(len(problem.learners)) if i not in forms and i not in site.barred]
     nothing = np.full((len(region.v1), problem.n_outputs), np.nan)
     by_feature = list(admissible_splits(problem, region, limits))

@@ -17,7 +17,9 @@ def auc(y, s):
 
 def area(positive, negative):
     gap = positive[:, None] - negative[None, :]
-    return np.mean(np.where(np.abs(gap) <= 1e-10, 0.5, gap > 0))
+    return np.mean(
+        np.where(np.abs(gap) <= 1e-10 * (1e-3 + np.abs(positive[:, None])), 0.5, gap > 0)
+    )
 
 
 def decide(s):

@@ -146,7 +146,7 @@ class Bins:
         order = (
             np.concatenate([np.flatnonzero(code == cell) for cell in np.flatnonzero(counts)])
             if few
-            else np.argsort(code.astype(np.uint16), kind="stable")
+            else np.argsort(code.astype(np.min_scalar_type(len(counts))), kind="stable")
         )
         return cls(order, np.cumsum(counts), goes_left, design.n_folds)
 

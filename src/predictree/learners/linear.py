@@ -1,6 +1,7 @@
 """Linear and ridge regression at all splits of a node, from the Gram matrices of bins."""
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,7 @@ class LinearForm:
     cutoff: float
     proper: bool
     total: FloatArray
+    coarse: BoolArray  # columns whose values are so far apart that a Gram matrix tells them
 
     @staticmethod
     def fits(learner: Learner) -> bool:
@@ -51,19 +53,23 @@ class LinearForm:
         total = gram_of(design.train, root, np.arange(len(design.train)))
         alpha = _penalty(learner.estimator) or 0.0
         cutoff = learner.estimator.tol if alpha == 0 and TRUNCATES else 0.0
-        return cls(design, root, alpha, cutoff, learner.proper, total)
+        return cls(design, root, alpha, cutoff, learner.proper, total, _coarse(design))
 
     def fit_splits(self, bins: Bins) -> FloatArray:
         """Return the scores of the judged rows for every split."""
         cells = cell_grams(self.design.train, self.root_weight, bins, self.total)
         sums = training_sums(cells, bins.n_folds)
         shape = sums.shape[:3]  # splits, sides, folds
-        coefficients, intercepts, certain = self._solve(sums.reshape(-1, *self.total.shape))
-        for i in np.flatnonzero(~certain):
+        coefficients, intercepts, certain, dropped = self._solve(
+            sums.reshape(-1, *self.total.shape)
+        )
+        doubtful = dropped & ~self.coarse
+        for i in np.flatnonzero(~certain | doubtful.any(axis=1)):
             split, right, fold = np.unravel_index(i, shape)
             rows = bins.side(int(split), bool(right))
             rows = rows[self.design.train_fold[rows] != fold]
-            coefficients[i], intercepts[i] = self._solve_directly(rows)
+            if not (certain[i] and self._constant(rows, doubtful[i])):
+                coefficients[i], intercepts[i] = self._solve_directly(rows)
         answers = self._answers(
             bins,
             coefficients.reshape(*shape, *coefficients.shape[1:]),
@@ -73,6 +79,11 @@ class LinearForm:
         if self.proper:
             return probabilities(scores.reshape(-1, scores.shape[-1])).reshape(scores.shape)
         return scores
+
+    def _constant(self, rows: IntArray, columns: BoolArray) -> bool:
+        """Whether these columns have one value each on these rows."""
+        block = self.design.train[np.ix_(rows, 1 + np.flatnonzero(columns))]
+        return bool((block == block[:1]).all())
 
     def _solve_directly(self, rows: IntArray) -> tuple[FloatArray, FloatArray]:
         """Solve one problem from its rows as the estimator does: a Gram matrix is too coarse."""
@@ -92,8 +103,8 @@ class LinearForm:
         coefficients = lstsq(columns, targets, cond=cutoff)[0] * scale[:, None]
         return coefficients, mean[d:] - mean[:d] @ coefficients
 
-    def _solve(self, sums: FloatArray) -> tuple[FloatArray, FloatArray, BoolArray]:
-        """Return coefficients, intercepts and whether they are exact, of every training set."""
+    def _solve(self, sums: FloatArray) -> tuple[FloatArray, FloatArray, BoolArray, BoolArray]:
+        """Return coefficients, intercepts, certainty and dropped columns of every training set."""
         from predictree.kernels import solve_least_squares
 
         d, scale = self.design.n_features, self.design.scale
@@ -104,7 +115,7 @@ class LinearForm:
         noise = NOISE * (own + 1e-2 * all_rows)  # a sum that was got as a difference rounds more
         constant = np.diagonal(centred[:, d:, d:], axis1=1, axis2=2) <= noise[:, d:]
         # In the units of the columns as they were: so is the norm that an estimator minimises.
-        coefficients, certain = solve_least_squares(
+        coefficients, certain, dropped = solve_least_squares(
             centred[:, :d, :d] * scale[:, None] * scale,
             centred[:, :d, d:] * scale[:, None] * ~constant[:, None, :],
             noise[:, :d] * scale**2,
@@ -113,7 +124,7 @@ class LinearForm:
         )
         coefficients *= scale[:, None]
         intercepts = mean[:, d:] - np.einsum("bd,bdt->bt", mean[:, :d], coefficients)
-        return coefficients, intercepts, certain & (sums[:, 0, 0] > 0)
+        return coefficients, intercepts, certain & (sums[:, 0, 0] > 0), dropped
 
     def _answers(self, bins: Bins, coefficients: FloatArray, intercepts: FloatArray) -> FloatArray:
         """Answer for every judged row with the model of its side and its fold: (q, v, t)."""
@@ -132,10 +143,28 @@ class LinearForm:
         return answers
 
 
+def _coarse(design: Design) -> BoolArray:
+    """Tell the columns in which two different values differ by far more than noise."""
+    enough = 2e3 * NOISE * len(design.train)
+    features = design.train.T[1 : 1 + design.n_features]
+    return np.array([_gap(column) ** 2 > enough for column in features])
+
+
+def _gap(column: FloatArray) -> float:
+    """Return the least difference between different values; infinite if all are the same."""
+    low, high = column.min(), column.max()
+    if ((column == low) | (column == high)).all():
+        return float(high - low) or np.inf
+    steps = np.diff(np.sort(column))
+    return float(steps[steps > 0].min())
+
+
 def _penalty(estimator: Any) -> float | None:
     """Return the ridge penalty of an estimator that this form reproduces, None for any other."""
     if type(estimator) is LinearRegression and estimator.fit_intercept and not estimator.positive:
-        return 0.0
+        return 0.0 if isinstance(estimator.tol, Real) and float(estimator.tol) >= 0 else None
     if type(estimator) is Ridge and estimator.fit_intercept and not estimator.positive:
-        return float(estimator.alpha) if np.ndim(estimator.alpha) == 0 else None
+        alpha, solver = estimator.alpha, estimator.solver
+        exact = isinstance(alpha, Real) and solver in ("auto", "cholesky", "svd")
+        return float(alpha) if exact and 0 < alpha < np.inf else None
     return None
