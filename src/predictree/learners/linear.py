@@ -53,7 +53,7 @@ class LinearForm:
         total = gram_of(design.train, root, np.arange(len(design.train)))
         alpha = _penalty(learner.estimator) or 0.0
         cutoff = learner.estimator.tol if alpha == 0 and TRUNCATES else 0.0
-        return cls(design, root, alpha, cutoff, learner.proper, total, _coarse(design))
+        return cls(design, root, alpha, cutoff, learner.proper, total, _coarse(design, root))
 
     def fit_splits(self, bins: Bins) -> FloatArray:
         """Return the scores of the judged rows for every split."""
@@ -143,9 +143,14 @@ class LinearForm:
         return answers
 
 
-def _coarse(design: Design) -> BoolArray:
-    """Tell the columns in which two different values differ by far more than noise."""
-    enough = 2e3 * NOISE * len(design.train)
+def _coarse(design: Design, root_weight: FloatArray | None) -> BoolArray:
+    """Tell the columns in which a single different value is more than noise.
+
+    One value that differs by g from all others has a squared length of at least g² / 2.
+    """
+    enough = 4 * NOISE * len(design.train)
+    if root_weight is not None:
+        enough *= float(root_weight.max() / root_weight.min()) ** 2
     features = design.train.T[1 : 1 + design.n_features]
     return np.array([_gap(column) ** 2 > enough for column in features])
 
