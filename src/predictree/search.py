@@ -150,7 +150,7 @@ def trials(
     """
     region = site.region
     design, forms = problem.closed_forms(region)
-    forms = {i: form for i, form in forms.items() if i not in site.one_by_one}
+    forms = {i: form for i, form in forms.items() if i not in site.barred | site.one_by_one}
     slow = [i for i in range(len(problem.learners)) if i not in forms and i not in site.barred]
     nothing = np.full((len(region.v1), problem.n_outputs), np.nan)
     by_feature = list(admissible_splits(problem, region, limits))
@@ -162,9 +162,9 @@ def trials(
         judged = problem.X[region.v1, feature]
         goes_left = np.array([split.goes_left(judged) for split in splits])
         quick = {}
-        if design is not None:
+        if design is not None and forms:
             bins = Bins.of(splits, problem.X[region.train, feature], goes_left, design)
-            quick = {i: f.fit_splits(bins) for i, f in forms.items() if i not in site.barred}
+            quick = {i: form.fit_splits(bins) for i, form in forms.items()}
         for s, split in enumerate(splits):
             own = dict.fromkeys(range(len(problem.learners)), nothing)
             own |= {i: scores[s] for i, scores in quick.items()}

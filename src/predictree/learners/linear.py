@@ -22,8 +22,7 @@ from predictree.tree import BoolArray, FloatArray, IntArray
 
 TRUNCATES = tuple(map(int, sklearn.__version__.split(".")[:2])) >= (1, 9)
 """Whether LinearRegression takes singular values below its ``tol`` for zero."""
-NOISE = 1e-11  # squared length of a centred column, relative to before, that is rounding: columns
-# that agree within 3e-6 of their length are equal
+NOISE = 1e-11  # squared length of a centred column, relative to before, that may be rounding
 
 
 @dataclass(frozen=True)
