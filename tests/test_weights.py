@@ -73,6 +73,20 @@ def test_log_loss_with_impossible_events_stays_finite():
     assert (p.T @ (0.25 / (p @ w))).max() - 1 < 1e-9
 
 
+@pytest.mark.parametrize("seed", [832, 2597])
+def test_log_loss_does_not_get_stuck_at_the_border(seed):
+    """Two cases in which a full step left a row without any probability."""
+    rng = np.random.default_rng(seed)
+    n_rows, n = int(rng.integers(2, 200)), int(rng.integers(2, 12))
+    p = rng.beta(*rng.choice([0.05, 0.5, 1, 3], 2), size=(n_rows, n)).clip(2.3e-16, 1)
+    if rng.random() < 0.3:
+        p[:, -1] = p[:, 0]
+    mass = rng.dirichlet(np.ones(n_rows) * rng.choice([0.2, 1, 5])).clip(1e-12)
+    mass /= mass.sum()
+    w = simplex_log_loss(p, mass)
+    assert (p.T @ (mass / (p @ w))).max() - 1 < 1e-9
+
+
 @settings(max_examples=30)
 @given(seeds, st.integers(3, 40), st.integers(2, 4))
 def test_absolute_error_is_optimal(seed, n_rows, n):

@@ -130,18 +130,23 @@ def simplex_log_loss(p: FloatArray, mass: FloatArray) -> FloatArray:
     for _ in range(MAX_STEPS):
         mixed = p @ w
         scaled = p * (np.sqrt(mass) / mixed)[:, None]
-        best = simplex_least_squares(scaled - 2 * (scaled @ w)[:, None])
+        step = simplex_least_squares(scaled - 2 * (scaled @ w)[:, None]) - w
+        w = w + _step_length(p, mass, w, step) * step
         if (p.T @ (mass / mixed)).max() - 1 < 1e-12:
-            return best
-        w = w + _step_length(p, mass, w, best - w) * (best - w)
+            break
     return _normalised(w)
 
 
 def _step_length(p: FloatArray, mass: FloatArray, w: FloatArray, step: FloatArray) -> float:
-    """Halve the step until the loss has not risen, up to rounding."""
-    limit = -mass @ np.log(p @ w) + 1e-14
-    length = 1.0
-    while -mass @ np.log(p @ (w + length * step)) > limit:
+    """Shorten the step until the loss has not risen, up to rounding.
+
+    No row may lose more than nine tenths of its probability at once: a row that all but loses it
+    would rule the next quadratic problem and ruin its condition.
+    """
+    mixed, change = p @ w, p @ step
+    limit = -mass @ np.log(mixed) + 1e-14
+    length = min(1.0, 0.9 / max(float((-change / mixed).max()), 0.9))
+    while -mass @ np.log(mixed + length * change) > limit:
         length /= 2
     return length
 
