@@ -75,10 +75,27 @@ def check_features(X: Any, estimator: Any, allow_nan: bool) -> FloatArray:
 
 def as_floats(X: Any, estimator: Any) -> FloatArray:
     """Return X as a two-dimensional array of floats, whatever their values."""
-    floats: FloatArray = check_array(
-        X, dtype=np.float64, ensure_all_finite=False, estimator=estimator, input_name="X"
-    )
+    try:
+        floats: FloatArray = check_array(
+            X, dtype=np.float64, ensure_all_finite=False, estimator=estimator, input_name="X"
+        )
+    except ValueError as error:
+        for name in getattr(X, "columns", ()):
+            if not _is_numeric(X[name]):
+                raise InvalidInputError(
+                    f"X column {name!r} is not numeric ({error}): encode it first, for instance "
+                    "with a OneHotEncoder in a Pipeline, or drop it"
+                ) from error
+        raise
     return floats
+
+
+def _is_numeric(column: Any) -> bool:
+    try:
+        np.asarray(column, dtype=np.float64)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def refuse_values(features: FloatArray, names: Sequence[Any] | None, allow_nan: bool) -> None:

@@ -121,18 +121,18 @@ class Grower:
         """Train every learner on all of S; these models are at hand when a node wants one."""
         pool = []
         for i, learner in enumerate(self.problem.learners):
-            models = attempt(
-                learner.name, partial(self.problem.fit, learner, region.train, ROOT_PATH)
-            )
-            if not isinstance(models, Failure):
-                self.global_models[0, i] = models
-                scores = attempt(learner.name, partial(self.problem.held_out, models, region.v1))
-                if not isinstance(scores, Failure):
-                    pool.append(Candidate(ITSELF, i, scores))
-                    continue
-                models = scores
-            self._record(0, [models])
+            scores = attempt(learner.name, partial(self._global_scores, i, region))
+            if isinstance(scores, Failure):
+                self._record(0, [scores])
+            else:
+                pool.append(Candidate(ITSELF, i, scores))
         return pool
+
+    def _global_scores(self, i: int, region: Region) -> FloatArray:
+        models = self.problem.fit(self.problem.learners[i], region.train, ROOT_PATH)
+        scores = self.problem.held_out(models, region.v1)
+        self.global_models[0, i] = models
+        return scores
 
     def _least(self, pool: Pool, region: Region) -> tuple[Candidate, float]:
         rows = self.problem.judged(region.v1)

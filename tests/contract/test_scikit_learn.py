@@ -87,6 +87,13 @@ def test_missing_and_reordered_columns_are_errors(data, frame):
         model.predict(table[list("abde")])
 
 
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
+def test_a_text_column_is_named(make):
+    table = make({"age": [1.0, 2.0, 3.0], "colour": ["red", "red", "white"]})
+    with pytest.raises(ValueError, match=r"X column 'colour' is not numeric.*encode it first"):
+        ToPsRegressor("lr").fit(table, [1, 2, 3])
+
+
 def test_learners_are_safe_from_a_global_set_output(data):
     X, y = data
     learners = [("scaled", make_pipeline(StandardScaler(), LogisticRegression()))]
