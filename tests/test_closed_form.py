@@ -1,13 +1,20 @@
 """Closed forms at all splits of a node equal the estimators they stand for, fitted one by one."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import Lasso, LinearRegression, LogisticRegression, Ridge
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-from predictree.learners import Bins, Design, adapt, closed_form, has_closed_form
+from predictree.learners import Bins, Cuts, Design, adapt, closed_form, has_closed_form
+from predictree.learners.adapter import weight_keyword
 from predictree.learners.closed_form import cell_grams, gram_of, training_sums
+from predictree.learners.linear import LinearForm
 from predictree.splits import candidate_splits
 from predictree.tree import Split
 
@@ -22,13 +29,13 @@ def scores_of(X, y, estimator, *, k, feature=0, weight=None, fold=None, proper=F
     n_folds = 1 if fold is None else int(fold.max()) + 1
     fold = np.where(rows % 2, 0, -1) if fold is None else fold
     task = "regression" if k == 1 else "classification"
-    metadata = {} if weight is None else {"sample_weight": weight}
+    metadata = {} if weight is None else {weight_keyword("a", estimator): weight}
     learner = adapt("a", estimator, task, k, proper=proper, metadata=metadata)
     design = Design.of(X, y, train, judged, k, fold, n_folds)
     splits = candidate_splits(feature, X[train, feature], None, 9)
     left = np.array([split.goes_left(X[judged, feature]) for split in splits])
     bins = Bins.of(splits, X[train, feature], left, design)
-    scores = closed_form(learner, design).fit_splits(bins)
+    scores = closed_form(learner, design).fit_splits(Cuts((bins,)))
     expected = np.full_like(scores, np.nan)
     for s, split in enumerate(splits):
         for side in (True, False):
@@ -137,6 +144,146 @@ def test_a_cutoff_that_matters(feature):
     assert_same(scores_of(X, y, LinearRegression(), k=1, feature=feature))
 
 
+def logistic(**params):
+    return LogisticRegression(solver="newton-cholesky", tol=1e-12, **params)
+
+
+LOGISTIC = [
+    logistic(),
+    logistic(C=0.01),
+    make_pipeline(StandardScaler(), logistic()),
+    make_pipeline(StandardScaler(), logistic(C=100.0)),
+]
+
+
+def classes(seed=0, n=600, k=2):
+    """A table with dependent columns, of sane size, whose classes depend on regions."""
+    rng = np.random.default_rng(seed)
+    X, _ = table(seed, n)
+    X = X / np.abs(X).max(axis=0)
+    margin = np.where(X[:, 1] > np.median(X[:, 1]), 3, -2) * (X[:, 0] - X[:, 3]) + X[:, 8]
+    noisy = margin + rng.logistic(size=n) * 0.5
+    return X, np.digitize(noisy, np.quantile(noisy, np.arange(1, k) / k))
+
+
+@pytest.mark.parametrize("estimator", LOGISTIC)
+@pytest.mark.parametrize("feature", [0, 1, 3, 8])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_logistic_regression(estimator, feature, weighted):
+    X, y = classes()
+    weight = np.random.default_rng(1).uniform(0.2, 3, len(y)) if weighted else None
+    assert_same(scores_of(X, y, estimator, k=2, feature=feature, weight=weight))
+
+
+@pytest.mark.parametrize("estimator", [LOGISTIC[0], LOGISTIC[2]])
+def test_logistic_regression_in_folds(estimator):
+    X, y = classes(2, 800)
+    fold = np.random.default_rng(3).integers(0, 4, len(y))
+    assert_same(scores_of(X, y, estimator, k=2, feature=1, fold=fold))
+
+
+@pytest.mark.parametrize("inner", [LOGISTIC[0], LOGISTIC[2]])
+def test_logistic_regression_of_each_class_against_the_others(inner):
+    X, y = classes(k=4)
+    assert_same(scores_of(X, y, OneVsRestClassifier(inner), k=4, feature=1))
+
+
+@pytest.mark.parametrize("estimator", [LOGISTIC[0], LOGISTIC[3]])
+@pytest.mark.parametrize("seed", range(3))
+def test_logistic_log_loss_agrees_where_classes_are_nearly_separable(estimator, seed):
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([rng.normal(size=(1500, 4)), one_hot(rng, 1500, 5)])
+    y = (4 * X[:, 0] * (X[:, 1] > 0.3) + 3 * X[:, 5] + 0.5 * rng.logistic(size=1500) > 2).astype(
+        int
+    )
+    scores, expected = scores_of(X, y, estimator, k=2, feature=1)
+    for mine, reference in zip(scores, expected):
+        losses = [-np.log(p[np.arange(750), y[1::2]]).mean() for p in (mine, reference)]
+        assert losses[0] == pytest.approx(losses[1], abs=1e-6)
+
+
+def test_logistic_of_one_class_is_certain():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    y = ((X[:, 0] > 0) & (rng.random(400) < 0.7)).astype(int)
+    scores, expected = scores_of(X, y, LOGISTIC[2], k=2)
+    np.testing.assert_allclose(scores, expected, atol=1e-6)
+    lowest = X[1::2, 0] < np.quantile(X[::2, 0], 0.09)
+    assert (scores[0, lowest, 1] == 0).all()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_standardised_ridge(weighted):
+    X, y = table()
+    weight = np.random.default_rng(1).uniform(0.2, 3, len(y)) if weighted else None
+    estimator = make_pipeline(StandardScaler(), Ridge(alpha=3.0))
+    for feature in (1, 3):
+        assert_same(scores_of(X, y, estimator, k=1, feature=feature, weight=weight))
+
+
+@pytest.mark.parametrize("estimator", [LinearRegression(tol=1e-12), LOGISTIC[0], LOGISTIC[2]])
+def test_splits_of_many_features_at_once(estimator):
+    X, y = classes()
+    rows = np.arange(len(X))
+    train, judged = rows[::2], rows[1::2]
+    learner = adapt("a", estimator, "classification", 2)
+    design = Design.of(X, y, train, judged, 2, np.where(rows % 2, 0, -1), 1)
+    form, bins = closed_form(learner, design), []
+    for feature in range(X.shape[1]):
+        if splits := candidate_splits(feature, X[train, feature], None, 9):
+            left = np.array([split.goes_left(X[judged, feature]) for split in splits])
+            bins.append(Bins.of(splits, X[train, feature], left, design))
+    alone = np.concatenate([form.fit_splits(Cuts((one,))) for one in bins])
+    np.testing.assert_allclose(form.fit_splits(Cuts(tuple(bins))), alone, atol=1e-7)
+
+
+@pytest.mark.parametrize("estimator", [LinearRegression(tol=1e-12), Ridge(), LOGISTIC[2]])
+def test_any_array_library_will_do(estimator):
+    xp = pytest.importorskip("array_api_strict")
+    X, y = classes()
+    labels = y.astype(float) if isinstance(estimator, Ridge) else y
+    k = 1 if isinstance(estimator, Ridge) else 2
+    rows = np.arange(len(X))
+    fold = rows % 3
+    task = "regression" if k == 1 else "classification"
+    learner = adapt("a", estimator, task, k)
+    design = Design.of(X, labels, rows, rows, k, fold, 3)
+    splits = candidate_splits(1, X[:, 1], None, 9)
+    left = np.array([split.goes_left(X[:, 1]) for split in splits])
+    cuts = Cuts((Bins.of(splits, X[:, 1], left, design),))
+    moved = replace(design, train=xp.asarray(design.train), judged=xp.asarray(design.judged))
+    np.testing.assert_allclose(
+        closed_form(learner, moved).fit_splits(cuts),
+        closed_form(learner, design).fit_splits(cuts),
+        atol=1e-9,
+    )
+
+
+@pytest.mark.parametrize("estimator", [LinearRegression(tol=1e-12), Ridge(alpha=2.0)])
+@pytest.mark.parametrize("k", [1, 2, 3])
+@pytest.mark.parametrize("n_folds", [1, 3])
+def test_models_from_sums_are_those_of_the_estimator(estimator, k, n_folds):
+    X, y = table(4)
+    labels = y if k == 1 else np.digitize(y, np.quantile(y, np.arange(1, k) / k))
+    rows = np.arange(len(X))
+    fold = rows % n_folds if n_folds > 1 else np.full(len(X), -1)
+    learner = adapt("a", estimator, "regression" if k == 1 else "classification", k)
+    design = Design.of(X, labels, rows, rows[:0], k, fold, n_folds)
+    for f, model in enumerate(LinearForm.of(learner, design).models()):
+        expected = learner.fit(X, labels, rows[fold != f], seed=0).scores(X)
+        np.testing.assert_allclose(model.scores(X), expected, rtol=1e-6, atol=1e-6)
+
+
+def test_models_from_sums_of_one_class_are_constant():
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    rows, fold = np.arange(30), np.arange(30) % 2
+    for codes, k in ((fold, 2), (np.where(fold, 2, 0), 3)):
+        learner = adapt("a", LinearRegression(tol=1e-12), "classification", k)
+        design = Design.of(X, codes, rows, rows[:0], k, fold, 2)
+        for f, model in enumerate(LinearForm.of(learner, design).models()):
+            np.testing.assert_array_equal(model.scores(X[:1])[0], np.eye(k)[codes[1 - f]])
+
+
 @pytest.mark.parametrize(
     ("estimator", "task", "has"),
     [
@@ -152,6 +299,17 @@ def test_a_cutoff_that_matters(feature):
         (LinearRegression(tol="small"), "regression", False),
         (Lasso(), "regression", False),
         (LogisticRegression(), "classification", False),
+        (LogisticRegression(solver="newton-cholesky"), "classification", False),
+        (logistic(), "classification", True),
+        (logistic(class_weight="balanced"), "classification", False),
+        (logistic(C=np.inf), "classification", False),
+        (logistic(fit_intercept=False), "classification", False),
+        (make_pipeline(StandardScaler(), logistic()), "classification", True),
+        (make_pipeline(MinMaxScaler(), logistic()), "classification", False),
+        (make_pipeline(StandardScaler(with_mean=False), logistic()), "classification", False),
+        (OneVsRestClassifier(logistic()), "classification", True),
+        (make_pipeline(StandardScaler(), Ridge()), "regression", True),
+        (make_pipeline(StandardScaler(), LinearRegression()), "regression", False),
     ],
 )
 def test_who_has_a_closed_form(estimator, task, has):
@@ -168,7 +326,7 @@ def test_grams_of_cells_add_up():
     bins = Bins.of(splits, X[:, 2], np.zeros((4, 500), dtype=bool), design)
     root = rng.uniform(0.5, 2, 500)
     total = gram_of(design.train, root, rows)
-    sums = training_sums(cell_grams(design.train, root, bins, total), 3)
+    sums = training_sums(cell_grams(design.train, root, bins.cells(), total), 3)
     for s, split in enumerate(splits):
         for side, mask in enumerate((split.goes_left(X[:, 2]), ~split.goes_left(X[:, 2]))):
             for f in range(3):
@@ -184,7 +342,7 @@ def test_columns_that_are_constant_on_the_node_do_not_stop_the_factorisation():
 
     gram = (X.T @ X)[None]
     noise = 1e-11 * np.diagonal(gram, axis1=1, axis2=2)
-    _, certain, _ = solve_least_squares(gram, np.ones((1, 4, 1)), noise, 0.0, 0.0)
+    _, certain, _ = solve_least_squares(gram, np.ones((1, 4, 1)), noise, np.zeros((1, 4)), 0.0)
     assert certain.all()
 
 
@@ -211,5 +369,5 @@ def test_many_thresholds():
     rows = np.arange(len(X))
     design = Design.of(X, X[:, 0], rows, rows[:1], 1, np.full(len(X), -1), 1)
     splits = [Split(0, t) for t in X[1:, 0]]
-    bins = Bins.of(splits, X[:, 0], np.zeros((1, 1), dtype=bool), design)
-    assert bins.side(1, right=False).tolist() == [0, 1]
+    bins = Bins.of(splits, X[:, 0], np.zeros((len(splits), 1), dtype=bool), design)
+    assert Cuts((bins,)).training_set((1, 0, 0), design).tolist() == [0, 1]

@@ -21,7 +21,7 @@ from predictree.exceptions import InvalidInputError, LearnerFailedWarning
 from predictree.execution import Executor
 from predictree.grower import FitFailure, Grower
 from predictree.inspection import export_text
-from predictree.learners import Learner, adapt, resolve_learners
+from predictree.learners import Learner, adapt, has_closed_form, resolve_learners
 from predictree.learners.adapter import take_rows, takes_missing_values, weight_keyword
 from predictree.learners.presets import is_named
 from predictree.losses import Error, Labels, Loss, decide, probabilities, resolve_loss
@@ -34,7 +34,7 @@ from predictree.partition import (
     hold_out,
 )
 from predictree.problem import Problem, Seeds
-from predictree.search import Limits
+from predictree.search import SEARCHES, Limits
 from predictree.tree import FloatArray, IntArray, Tree
 from predictree.weights import weigh
 
@@ -63,7 +63,7 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         loss: Any = "auto",
         validation: Any = (0.75, 0.15, 0.10),
         weights: str = "path",
-        search: str = "exhaustive",
+        search: str = "auto",
         n_thresholds: int = 9,
         max_depth: int | None = None,
         min_samples_leaf: int = 20,
@@ -132,12 +132,20 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         codes = self._codes(table, partition, groups, seeds)
         parts = Partition.from_codes(codes)
         problem = Problem(table.X, table.y, table.weight, parts, learners, loss, seeds)
-        grower = Grower(problem, limits, executor)
+        grower = Grower(problem, limits, executor, self._search_for(learners))
         grower.grow()
         weights = weigh(problem, grower.nodes, grower.predictors, limits.min_samples_val)
         tree = grower.freeze(weights)
         _warn_of(unfit + grower.failures)
-        return self._adopt(tree, problem, table, codes, columns, unfit + grower.failures)
+        self._adopt(tree, problem, table, codes, columns, unfit + grower.failures)
+        self.fits_ = grower.fits
+        return self
+
+    def _search_for(self, learners: tuple[Learner, ...]) -> str:
+        """Return the search to use: racing only where some learner would be slow otherwise."""
+        if self.search != "auto":
+            return self.search
+        return "exhaustive" if all(map(has_closed_form, learners)) else "racing"
 
     def _adopt(
         self,
@@ -164,7 +172,7 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
 
     def _limits(self) -> Limits:
         _check_choice("weights", self.weights, ("path",))
-        _check_choice("search", self.search, ("exhaustive",))
+        _check_choice("search", self.search, ("auto", *SEARCHES))
         _check_number("n_thresholds", self.n_thresholds, Integral, 1)
         _check_number("min_samples_leaf", self.min_samples_leaf, Integral, 1)
         _check_number("min_samples_val", self.min_samples_val, Integral, 1)

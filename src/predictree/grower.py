@@ -2,7 +2,7 @@
 
 import warnings
 from collections import Counter, deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -15,13 +15,15 @@ from predictree.losses import tolerance
 from predictree.problem import ROOT_PATH, Problem, Region
 from predictree.search import (
     ITSELF,
+    SEARCHES,
     Candidate,
+    FitCount,
     Limits,
     Pool,
     Proposal,
+    Search,
     Side,
     Site,
-    exhaustive,
 )
 from predictree.tree import FloatArray, Model, Node, PathWeight, Predictor, Split, Tree
 
@@ -90,9 +92,11 @@ class Grower:
     problem: Problem
     limits: Limits
     executor: Executor
+    search: str = "exhaustive"
     nodes: list[GrowingNode] = field(default_factory=list)
     predictors: dict[PredictorKey, Kept] = field(default_factory=dict)
     failures: list[FitFailure] = field(default_factory=list)
+    fits: FitCount = field(default_factory=FitCount)
     global_models: dict[PredictorKey, tuple[Model, ...]] = field(default_factory=dict)
 
     def grow(self) -> None:
@@ -164,7 +168,7 @@ class Grower:
         leaves: tuple[GrowingNode, ...] = ()
         while (proposal := self._propose(node, barred, one_by_one)) is not None:
             sides = [(proposal.left, 2 * node.path), (proposal.right, 2 * node.path + 1)]
-            outcome = self._keep(sides)
+            outcome = self._keep(sides, one_by_one)
             if outcome is None:
                 leaves = tuple(
                     self._add(node, path, side, self._own_loss(side)) for side, path in sides
@@ -199,12 +203,16 @@ class Grower:
             frozenset(barred),
             frozenset(one_by_one),
         )
-        proposal, failures = exhaustive(self.problem, site, self.limits, self.executor)
+        search = Search(self.problem, site, self.limits, self.executor)
+        finding = SEARCHES[self.search](search)
+        self.fits += finding.fits
         if not barred:  # a search made again loses the same candidates again
-            self._record(node.id, failures)
-        return proposal
+            self._record(node.id, finding.failures)
+        return finding.proposal
 
-    def _keep(self, sides: list[tuple[Side, int]]) -> tuple[Candidate, Failure] | None:
+    def _keep(
+        self, sides: list[tuple[Side, int]], one_by_one: Collection[int] = ()
+    ) -> tuple[Candidate, Failure] | None:
         """Fit and keep what the sides chose; return a choice that cannot be kept, if any, and why.
 
         The search returned scores, not models; the seeds make these fits the same ones.
@@ -218,7 +226,8 @@ class Grower:
             key = (owner, side.choice.learner)
             if key not in self.predictors:
                 learner = self.problem.learners[side.choice.learner]
-                fit = partial(self._refit, key, region, path, side)
+                by_sums = side.choice.learner not in one_by_one
+                fit = partial(self._refit, key, region, path, side, by_sums)
                 outcome = attempt(learner.name, fit)
                 if isinstance(outcome, Failure):
                     return side.choice, outcome
@@ -226,12 +235,14 @@ class Grower:
         self.predictors |= kept
         return None
 
-    def _refit(self, key: PredictorKey, region: Region, path: int, side: Side) -> Kept:
+    def _refit(
+        self, key: PredictorKey, region: Region, path: int, side: Side, by_sums: bool
+    ) -> Kept:
         """Return the models of a predictor, after checking that they are those that were judged."""
         models = self.global_models.get(key)
         if models is None:
             learner = self.problem.learners[key[1]]
-            models = self.problem.fit(learner, region.train, path)
+            models = self.problem.fit(learner, region.train, path, by_sums)
             again = self.problem.held_out(models, side.region.v1)
             size = np.abs(side.choice.scores).max()
             if not np.allclose(again, side.choice.scores, rtol=1e-4, atol=1e-6 * size):

@@ -104,7 +104,7 @@ def wins_of_pairs(
 
 @njit(cache=True, nogil=True, fastmath=REORDER)
 def solve_least_squares(
-    gram: FloatArray, target: FloatArray, noise: FloatArray, penalty: float, cutoff: float
+    gram: FloatArray, target: FloatArray, noise: FloatArray, penalty: FloatArray, cutoff: float
 ) -> tuple[FloatArray, BoolArray, BoolArray]:
     """Solve many least squares problems from their Gram matrices, each by minimum norm.
 
@@ -116,7 +116,7 @@ def solve_least_squares(
         Xᵀy of t targets.
     noise : array of shape (b, d)
         A squared column length below this is rounding: the column depends on the others.
-    penalty : float
+    penalty : array of shape (b, d)
         Of ridge regression.
     cutoff : float
         Relative size of a singular value that an estimator takes for zero.
@@ -138,7 +138,7 @@ def solve_least_squares(
     pivots = np.empty(d, dtype=np.int64)
     x = np.empty(d)
     for b in range(n_systems):
-        rank, certain[b] = _pivoted_cholesky(gram[b], noise[b], penalty, cutoff, L, pivots)
+        rank, certain[b] = _pivoted_cholesky(gram[b], noise[b], penalty[b], cutoff, L, pivots)
         dropped[b][pivots[rank:]] = True
         if certain[b]:
             for column in range(t):
@@ -157,7 +157,7 @@ def solve_least_squares(
 def _pivoted_cholesky(
     gram: FloatArray,
     noise: FloatArray,
-    penalty: float,
+    penalty: FloatArray,
     cutoff: float,
     L: FloatArray,
     pivots: IntArray,
@@ -172,7 +172,7 @@ def _pivoted_cholesky(
     left = np.empty(d)
     for i in range(d):
         pivots[i] = i
-        left[i] = gram[i, i] + penalty if gram[i, i] > noise[i] else 0.0
+        left[i] = gram[i, i] + penalty[i] if gram[i, i] > noise[i] else 0.0
     clear, largest, least = True, 0.0, np.inf
     for k in range(d):
         best = k

@@ -4,11 +4,24 @@ Those are fitting a predictor on a region, and the scores of rows that its model
 """
 
 import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
+from math import ceil
 
 import numpy as np
+from sklearn.linear_model import Ridge
 
-from predictree.learners import ClosedForm, Design, Learner, closed_form, has_closed_form
+from predictree.learners import (
+    ClosedForm,
+    Design,
+    Learner,
+    adapt,
+    closed_form,
+    fit_by_sums,
+    has_closed_form,
+)
+from predictree.learners.linear import LinearForm
 from predictree.losses import Judged, Labels, Loss
 from predictree.partition import Partition
 from predictree.tree import FloatArray, IntArray, Model, Split
@@ -86,30 +99,60 @@ class Problem:
         """The region of the whole feature space."""
         return Region(self.partition.train, self.partition.v1, self.partition.v2)
 
-    def closed_forms(self, region: Region) -> tuple[Design | None, dict[int, ClosedForm]]:
-        """Return the closed forms among the learners on this region, by place, and their design."""
-        if not any(has_closed_form(learner) for learner in self.learners):
+    def closed_forms(
+        self, region: Region, chosen: Iterable[int]
+    ) -> tuple[Design | None, dict[int, ClosedForm]]:
+        """Return the closed forms among chosen learners on a region, by place, and their design."""
+        quick = [i for i in chosen if has_closed_form(self.learners[i])]
+        design = self._design(region.train, region.v1) if quick else None
+        if design is None:
             return None, {}
-        design = Design.of(
-            self.X,
-            self.y,
-            region.train,
-            region.v1,
-            self.n_outputs,
-            self.partition.fold,
-            self.partition.n_folds,
+        return design, {i: closed_form(self.learners[i], design) for i in quick}
+
+    def _design(self, train: IntArray, judged: IntArray) -> Design | None:
+        """Return the rows as the closed forms want them; None if their squares overflow."""
+        fold, n_folds = self.partition.fold, self.partition.n_folds
+        design = Design.of(self.X, self.y, train, judged, self.n_outputs, fold, n_folds)
+        return design if np.isfinite(design.scale).all() else None
+
+    def stand_in(self, region: Region) -> tuple[Design | None, dict[int, ClosedForm]]:
+        """Return the closed form of plain linear regression, in the place of the first learner."""
+        task = "regression" if self.n_outputs == 1 else "classification"
+        weight = {} if self.weight is None else {"sample_weight": self.weight}
+        learner = adapt(
+            "linear", Ridge(), task, self.n_outputs, proper=self.loss.proper, metadata=weight
         )
-        if not np.isfinite(design.scale).all():  # squares overflow
-            return None, {}
-        forms = {i: closed_form(learner, design) for i, learner in enumerate(self.learners)}
-        return design, {i: form for i, form in forms.items() if form is not None}
+        design = self._design(region.train, region.v1)
+        return design, {} if design is None else {0: closed_form(learner, design)}
+
+    def sample(self, rows: IntArray, share: float) -> IntArray:
+        """Return a share of the rows, of each class; a larger share contains a smaller one."""
+        drawn = rows[np.argsort(self._lots[rows])]
+        if self.n_outputs == 1:
+            return np.sort(drawn[: ceil(share * len(drawn))])
+        by_class = [drawn[self.y[drawn] == c] for c in range(self.n_outputs)]
+        return np.sort(np.concatenate([some[: ceil(share * len(some))] for some in by_class]))
+
+    @cached_property
+    def _lots(self) -> IntArray:
+        """The order in which rows come to be sampled."""
+        return self.seeds.generator().permutation(len(self.X))
 
     def judged(self, rows: IntArray) -> Judged:
         """Return labels and weights of validation rows."""
         return Judged(self.y[rows], None if self.weight is None else self.weight[rows])
 
-    def fit(self, learner: Learner, train: IntArray, path: int) -> tuple[Model, ...]:
-        """Return the models of A(E), one a fold, each trained without its fold's rows."""
+    def fit(
+        self, learner: Learner, train: IntArray, path: int, by_sums: bool = True
+    ) -> tuple[Model, ...]:
+        """Return the models of A(E), one a fold, each trained without its fold's rows.
+
+        They come from the learner's closed form, if it has one for models and it may be used.
+        """
+        if by_sums and fit_by_sums(learner):
+            design = self._design(train, train[:0])
+            if design is not None:
+                return LinearForm.of(learner, design).models()
         fold = self.partition.fold[train]
         return tuple(
             learner.fit(self.X, self.y, train[fold != f], self.seeds.derive(path, learner.name, f))

@@ -1,20 +1,28 @@
 """The search for the best split of a node: feature, threshold, learner and training set at once."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from itertools import repeat
+from itertools import groupby, repeat
 
 import numpy as np
 
 from predictree.execution import Executor, Failure, attempt
-from predictree.learners import Bins, Learner
+from predictree.learners import Bins, ClosedForm, Cuts, Learner
 from predictree.losses import tolerance
 from predictree.problem import Problem, Region
 from predictree.splits import candidate_splits
 from predictree.tree import BoolArray, FloatArray, Split
 
 ITSELF = None  # owner of a candidate that was trained on the very node it is offered to
+BATCH = 1 << 22  # numbers that the quick learners may have in hand at a time
+
+# Racing: shares of the rows for the slow learners before they get all, the rows below which a share
+# is not worth the fit, how many splits get all rows, and how much longer each list before is.
+SHARES = (1 / 9, 1 / 3)
+LEAST_ROWS = 1000
+FINALISTS = 3
+NARROWING = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,25 +117,195 @@ class Trial:
     own: list[FloatArray]
 
 
-def exhaustive(
-    problem: Problem, site: Site, limits: Limits, executor: Executor
-) -> tuple[Proposal | None, list[Failure]]:
-    """Try every split with every pair of predictors; return the best one, if it is a gain.
+@dataclass(frozen=True, slots=True)
+class FitCount:
+    """Fits of learners one by one: those made, and those that an exhaustive search would make."""
 
-    Every learner is trained on both sides of every split. A later split wins only by more
-    than rounding, so that ties go to the lower feature and the lower threshold.
+    made: int = 0
+    exhaustive: int = 0
+
+    def __add__(self, other: "FitCount") -> "FitCount":
+        return FitCount(self.made + other.made, self.exhaustive + other.exhaustive)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What the search of one node came to."""
+
+    proposal: Proposal | None
+    failures: list[Failure]
+    fits: FitCount
+
+
+class Search:
+    """The search of one node: its splits, what judges them, and the learners by their cost.
+
+    Learners with a closed form are quick: they fit the splits of a feature at once. The others are
+    slow: each of their fits goes through the executor.
     """
-    rows = problem.judged(site.region.v1)
-    judge = problem.loss.judge(rows, [h.scores for h in site.pool])
-    slack = tolerance(problem.loss, rows, site.loss)
-    to_beat = site.loss - limits.min_gain
-    best: tuple[Trial, float, int, int] | None = None
-    failures: list[Failure] = []
-    for trial in trials(problem, site, limits, executor, failures):
-        pair = first_least(judge.pairs(trial.goes_left, trial.own), slack)
-        if pair is not None and pair[0] < to_beat - slack:
-            best, to_beat = (trial, *pair), pair[0]
-    return (None if best is None else propose(problem, site, *best)), failures
+
+    def __init__(self, problem: Problem, site: Site, limits: Limits, executor: Executor) -> None:
+        self.problem, self.site, self.executor = problem, site, executor
+        self.region = site.region
+        allowed = [i for i in range(len(problem.learners)) if i not in site.barred]
+        by_sums = [i for i in allowed if i not in site.one_by_one]
+        self.design, self.forms = problem.closed_forms(site.region, by_sums)
+        self.slow = [i for i in allowed if i not in self.forms]
+        self.splits = list(admissible_splits(problem, site.region, limits))
+        self.rows = problem.judged(site.region.v1)
+        self.judge = problem.loss.judge(self.rows, [h.scores for h in site.pool])
+        self.slack = tolerance(problem.loss, self.rows, site.loss)
+        self.to_beat = site.loss - limits.min_gain
+        self.failures: list[Failure] = []
+        self.made = 0
+
+    def finding(self, trials: Iterable[Trial]) -> Finding:
+        """Return the best of some trials, if it is a gain.
+
+        A later one wins only by more than rounding, so that ties go to the lower feature and the
+        lower threshold.
+        """
+        best: tuple[Trial, float, int, int] | None = None
+        to_beat = self.to_beat
+        for trial in trials:
+            pair = first_least(self.judge.pairs(trial.goes_left, trial.own), self.slack)
+            if pair is not None and pair[0] < to_beat - self.slack:
+                best, to_beat = (trial, *pair), pair[0]
+        proposal = None if best is None else propose(self.problem, self.site, *best)
+        fits = FitCount(self.made, self._fits_of(sum(map(len, self.splits))))
+        return Finding(proposal, self.failures, fits)
+
+    def _fits_of(self, n_splits: int) -> int:
+        return 2 * n_splits * len(self.slow) * self.problem.partition.n_folds
+
+    def trials(self, by_feature: list[list[Split]], share: float = 1.0) -> Iterator[Trial]:
+        """Train all learners on both sides of splits, slow ones on a share of the rows."""
+        flat = [split for splits in by_feature for split in splits]
+        train = partial(fit_both_sides, self.problem, self.region, self.site.path, self.slow, share)
+        outcomes = iter(self.executor.map(train, flat)) if self.slow else repeat(([], []))
+        self.made += self._fits_of(len(flat))
+        for trial, sides in zip(self.quick_trials(by_feature, self.forms), outcomes, strict=False):
+            for place, i in enumerate(self.slow):
+                trial.own[i] = self._joined(sides[0][place], sides[1][place], trial.goes_left)
+            yield trial
+
+    def ranking_trials(self) -> Iterator[Trial]:
+        """Return what is to be had for little at all splits.
+
+        If no learner is quick, linear regression stands in for the first one.
+        """
+        if self.forms:
+            return self.quick_trials(self.splits, self.forms)
+        self.design, stand_in = self.problem.stand_in(self.region)
+        return self.quick_trials(self.splits, stand_in)
+
+    def quick_trials(
+        self, by_feature: list[list[Split]], forms: Mapping[int, ClosedForm]
+    ) -> Iterator[Trial]:
+        """Train quick learners on both sides of splits; the others say nothing."""
+        nothing = np.full((len(self.region.v1), self.problem.n_outputs), np.nan)
+        for together in self._batches(by_feature):
+            goes_left, quick = self._quick_scores(together, forms)
+            for s, split in enumerate(split for splits in together for split in splits):
+                own = [nothing] * len(self.problem.learners)
+                for i, scores in quick.items():
+                    own[i] = scores[s]
+                yield Trial(split, goes_left[s], own)
+
+    def _quick_scores(
+        self, together: list[list[Split]], forms: Mapping[int, ClosedForm]
+    ) -> tuple[BoolArray, dict[int, FloatArray]]:
+        """Return for every split which rows of V¹ go left, and their scores by learner."""
+        sides, bins, order, start = [], [], [], 0
+        for splits in together:
+            train, v1 = (
+                self.problem.X[rows, splits[0].feature]
+                for rows in (self.region.train, self.region.v1)
+            )
+            left = np.array([split.goes_left(v1) for split in splits])
+            sides.append(left)
+            if self.design is not None:
+                for family in nested(splits):
+                    mine = [splits[i] for i in family]
+                    bins.append(Bins.of(mine, train, left[family], self.design))
+                    order += [start + i for i in family]
+            start += len(splits)
+        cuts, place = Cuts(tuple(bins)), np.argsort(order)
+        quick = {i: form.fit_splits(cuts)[place] for i, form in forms.items()}
+        return np.concatenate(sides), quick
+
+    def _batches(self, by_feature: list[list[Split]]) -> Iterator[list[list[Split]]]:
+        """Group the features so that the numbers of a group stay few."""
+        d, n_folds = self.problem.X.shape[1], self.problem.partition.n_folds
+        of_rows = len(self.region.train) / 8 + len(self.region.v1) * (2 + self.problem.n_outputs)
+        of_split = of_rows + 4 * n_folds * (d + 2) ** 2
+        together: list[list[Split]] = []
+        for splits in by_feature:
+            n_splits = len(splits) + sum(map(len, together))
+            if together and n_splits * of_split > BATCH:
+                yield together
+                together = []
+            together.append(splits)
+        if together:
+            yield together
+
+    def _joined(self, left: Outcome, right: Outcome, goes_left: BoolArray) -> FloatArray:
+        """Join what one learner says on both sides; a failure is recorded and says nothing."""
+        scores = np.full((len(goes_left), self.problem.n_outputs), np.nan)
+        for outcome, rows in ((left, goes_left), (right, ~goes_left)):
+            if isinstance(outcome, Failure):
+                self.failures.append(outcome)
+            else:
+                scores[rows] = outcome
+        return scores
+
+
+def exhaustive(search: Search) -> Finding:
+    """Try every split with every pair of predictors, every learner trained on both sides."""
+    return search.finding(search.trials(search.splits))
+
+
+def racing(search: Search) -> Finding:
+    """Try every split with the quick learners, and the slow ones on a shrinking shortlist.
+
+    The slow learners are trained on a growing share of the rows; only what was trained on all of
+    them can win. Splits are ranked by the best pair of predictors, and also by the best pair
+    of predictors trained on the children, for these are what more rows improve.
+    """
+    if not search.slow:
+        return exhaustive(search)
+    shares = [share for share in SHARES if share * len(search.region.train) >= LEAST_ROWS] + [1.0]
+    trials = search.ranking_trials()
+    for stage, share in enumerate(shares):
+        size = FINALISTS * NARROWING ** (len(shares) - 1 - stage)
+        trials = search.trials(best_of(search, trials, size), share)
+    return search.finding(trials)
+
+
+SEARCHES: dict[str, Callable[[Search], Finding]] = {"exhaustive": exhaustive, "racing": racing}
+
+
+def best_of(search: Search, trials: Iterable[Trial], size: int) -> list[list[Split]]:
+    """Return the most promising splits, by feature and in order."""
+    splits, joint, own = [], [], []
+    m = len(search.problem.learners)
+    for trial in trials:
+        losses = search.judge.pairs(trial.goes_left, trial.own)
+        losses = np.where(np.isfinite(losses), losses, np.inf)
+        splits.append(trial.split)
+        joint.append(losses.min())
+        own.append(losses[:m, :m].min())
+    rankings = np.argsort([joint, own], axis=1, kind="stable")
+    first_seen = dict.fromkeys(rankings.T.ravel().tolist())
+    chosen = [splits[i] for i in sorted(list(first_seen)[:size])]
+    return [list(group) for _, group in groupby(chosen, key=lambda split: split.feature)]
+
+
+def nested(splits: list[Split]) -> list[list[int]]:
+    """Group the splits of a feature so that in a group each left side holds the one before."""
+    sides = [split.missing_left and split.had_missing for split in splits]
+    groups = [[i for i, side in enumerate(sides) if side == left] for left in (False, True)]
+    return [group for group in groups if group]
 
 
 def first_least(losses: FloatArray, slack: float) -> tuple[float, int, int] | None:
@@ -138,53 +316,6 @@ def first_least(losses: FloatArray, slack: float) -> tuple[float, int, int] | No
         return None
     i, j = np.unravel_index(np.argmax(losses <= least + slack), losses.shape)
     return float(losses[i, j]), int(i), int(j)
-
-
-def trials(
-    problem: Problem, site: Site, limits: Limits, executor: Executor, failures: list[Failure]
-) -> Iterator[Trial]:
-    """Train all learners on both sides of all splits; yield one trial a split, in order.
-
-    Learners with a closed form fit the splits of a feature at once, the others go through the
-    executor.
-    """
-    region = site.region
-    design, forms = problem.closed_forms(region)
-    forms = {i: form for i, form in forms.items() if i not in site.barred | site.one_by_one}
-    slow = [i for i in range(len(problem.learners)) if i not in forms and i not in site.barred]
-    nothing = np.full((len(region.v1), problem.n_outputs), np.nan)
-    by_feature = list(admissible_splits(problem, region, limits))
-    train = partial(fit_both_sides, problem, region, site.path, slow)
-    flat = [split for splits in by_feature for split in splits]
-    outcomes = iter(executor.map(train, flat)) if slow else repeat(([], []))
-    for splits in by_feature:
-        feature = splits[0].feature
-        judged = problem.X[region.v1, feature]
-        goes_left = np.array([split.goes_left(judged) for split in splits])
-        quick = {}
-        if design is not None and forms:
-            bins = Bins.of(splits, problem.X[region.train, feature], goes_left, design)
-            quick = {i: form.fit_splits(bins) for i, form in forms.items()}
-        for s, split in enumerate(splits):
-            own = dict.fromkeys(range(len(problem.learners)), nothing)
-            own |= {i: scores[s] for i, scores in quick.items()}
-            sides = next(outcomes)
-            for place, i in enumerate(slow):
-                own[i] = _joined(sides[0][place], sides[1][place], goes_left[s], problem, failures)
-            yield Trial(split, goes_left[s], [own[i] for i in range(len(problem.learners))])
-
-
-def _joined(
-    left: Outcome, right: Outcome, goes_left: BoolArray, problem: Problem, failures: list[Failure]
-) -> FloatArray:
-    """Join what one learner says on both sides; a failure is recorded and says nothing."""
-    scores = np.full((len(goes_left), problem.n_outputs), np.nan)
-    for outcome, rows in ((left, goes_left), (right, ~goes_left)):
-        if isinstance(outcome, Failure):
-            failures.append(outcome)
-        else:
-            scores[rows] = outcome
-    return scores
 
 
 def propose(problem: Problem, site: Site, trial: Trial, loss: float, i: int, j: int) -> Proposal:
@@ -216,24 +347,24 @@ def admissible_splits(problem: Problem, region: Region, limits: Limits) -> Itera
 
 
 def fit_both_sides(
-    problem: Problem, region: Region, path: int, chosen: list[int], split: Split
+    problem: Problem, region: Region, path: int, chosen: list[int], share: float, split: Split
 ) -> tuple[list[Outcome], list[Outcome]]:
-    """Train learners on either child; return their scores on the child's V¹, not models."""
+    """Train learners on a share of either child; return scores on the child's V¹, not models."""
     left, right = region.divide(split, problem.X)
     return (
-        fit_here(problem, left, 2 * path, chosen),
-        fit_here(problem, right, 2 * path + 1, chosen),
+        fit_here(problem, left, 2 * path, chosen, share),
+        fit_here(problem, right, 2 * path + 1, chosen, share),
     )
 
 
-def fit_here(problem: Problem, region: Region, path: int, chosen: list[int]) -> list[Outcome]:
+def fit_here(
+    problem: Problem, region: Region, path: int, chosen: list[int], share: float
+) -> list[Outcome]:
     """Train learners on S of one region; return their scores on V¹, or why they have none."""
+    train = region.train if share == 1 else problem.sample(region.train, share)
+
+    def scores(learner: Learner) -> FloatArray:
+        return problem.held_out(problem.fit(learner, train, path, by_sums=False), region.v1)
+
     learners = [problem.learners[i] for i in chosen]
-    return [
-        attempt(learner.name, partial(_scores, problem, learner, region, path))
-        for learner in learners
-    ]
-
-
-def _scores(problem: Problem, learner: Learner, region: Region, path: int) -> FloatArray:
-    return problem.held_out(problem.fit(learner, region.train, path), region.v1)
+    return [attempt(learner.name, partial(scores, learner)) for learner in learners]

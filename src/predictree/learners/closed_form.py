@@ -4,17 +4,24 @@ For a feature with thresholds t₁ < … < t_q the rows of S(C) fall into q + 1 
 learner needs to know about a set of rows is a sum over them, so that the left side of a split is a
 running sum over bins and the right side the rest. Folds are a further axis of the sums, not further
 work: a model trained without a fold has the sum of the others.
+
+What is large here, the rows and their products, is an array of any library that keeps to the array
+API standard; what is small, a system of equations a training set, is solved by NumPy.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from functools import cached_property
+from typing import Any, Protocol
 
 import numpy as np
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
 
 from predictree.losses import Labels
 from predictree.tree import BoolArray, FloatArray, IntArray, Split
 
+AnyArray = Any  # of NumPy or of another library that keeps to the array API standard
 CHUNK = 4096  # rows gathered at a time: they stay in the cache for the product
 
 
@@ -31,7 +38,8 @@ class Design:
         The features of V¹(C), with the centre and scale of S(C).
     rows : array of shape (n,)
         The rows of S(C) in X.
-    scale : array of shape (d,)
+    center, scale : arrays of shape (d,)
+        What was taken off each feature, and what it was divided by then.
     n_outputs : int
         Columns of the scores.
     label_center, label_scale : float
@@ -41,9 +49,10 @@ class Design:
     n_folds : int
     """
 
-    train: FloatArray
-    judged: FloatArray
+    train: AnyArray
+    judged: AnyArray
     rows: IntArray
+    center: FloatArray
     scale: FloatArray
     n_outputs: int
     label_center: float
@@ -69,16 +78,17 @@ class Design:
         features = design[:, 1 : d + 1]
         design[:, 0] = 1.0
         np.take(X, train, axis=0, out=features, mode="clip")
-        center = features.mean(axis=0)
+        center = _means(features)
         features -= center
         scale = _lengths(features, center)
         features /= scale
         label_center, label_scale = _fill_targets(design[:, d + 1 :], y[train], n_outputs)
         held = X[judged]
+        np.copyto(held, center, where=np.isnan(held))
         held -= center
         held /= scale
         return cls(
-            design, held, train, scale, n_outputs, label_center, label_scale,
+            design, held, train, center, scale, n_outputs, label_center, label_scale,
             fold[train], fold[judged], n_folds,
         )  # fmt: skip
 
@@ -87,11 +97,29 @@ class Design:
         """Columns of X."""
         return len(self.scale)
 
+    @cached_property
+    def gaps(self) -> FloatArray:
+        """The least difference between different values of a feature, infinite without any.
+
+        One value that differs by g from all others gives its column a squared length of g² / 2.
+        """
+        return np.array([_gap(column) for column in on_host(self.train).T[1 : 1 + self.n_features]])
+
     def as_scores(self, answers: FloatArray) -> FloatArray:
         """Turn answers to the targets, (…, t), into scores, (…, k)."""
         if self.n_outputs == 2:
             return np.concatenate([1.0 - answers, answers], axis=-1)
         return np.asarray(answers * self.label_scale + self.label_center)
+
+
+def _means(features: FloatArray) -> FloatArray:
+    """Return the means of columns; a missing value is put there, where it says nothing."""
+    center = features.mean(axis=0)
+    for j in np.flatnonzero(np.isnan(center)):
+        missing = np.isnan(features[:, j])
+        center[j] = 0.0 if missing.all() else features[~missing, j].mean()
+        features[missing, j] = center[j]
+    return np.asarray(center)
 
 
 def _lengths(features: FloatArray, center: FloatArray) -> FloatArray:
@@ -100,6 +128,15 @@ def _lengths(features: FloatArray, center: FloatArray) -> FloatArray:
     constant = length <= 1e-13 * np.abs(center)
     features[:, constant] = 0.0
     return np.where(constant | (length == 0), 1.0, length)
+
+
+def _gap(column: FloatArray) -> float:
+    """Return the least difference between different values; infinite if all are the same."""
+    low, high = column.min(), column.max()
+    if ((column == low) | (column == high)).all():
+        return float(high - low) or np.inf
+    steps = np.diff(np.sort(column))
+    return float(steps[steps > 0].min())
 
 
 def _fill_targets(out: FloatArray, y: Labels, n_outputs: int) -> tuple[float, float]:
@@ -137,8 +174,10 @@ class Bins:
     def of(
         cls, splits: Sequence[Split], column: FloatArray, goes_left: BoolArray, design: Design
     ) -> "Bins":
-        """Sort the training rows of a feature, none missing, into the bins of its splits."""
+        """Sort the training rows of a feature into the bins of its splits, which are nested."""
         thresholds = np.array([split.threshold for split in splits])
+        end = -np.inf if splits[0].missing_left else np.inf
+        column = np.where(np.isnan(column), end, column) if splits[0].had_missing else column
         cells = 1 + design.n_folds
         code = np.searchsorted(thresholds, column, side="right") * cells + design.train_fold + 1
         counts = np.bincount(code, minlength=(len(splits) + 1) * cells)
@@ -154,59 +193,191 @@ class Bins:
         """Return the training rows of every cell."""
         return np.split(self.order, self.ends[:-1])
 
-    def side(self, split: int, right: bool) -> IntArray:
-        """Return the training rows on one side of a split."""
-        border = self.ends[(split + 1) * (1 + self.n_folds) - 1]
-        return self.order[border:] if right else self.order[:border]
+    def border(self, split: int) -> int:
+        """Return how many training rows go left."""
+        return int(self.ends[(split + 1) * (1 + self.n_folds) - 1])
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """Splits of a node that are fitted together: those of one or more features."""
+
+    bins: tuple[Bins, ...]
+
+    @cached_property
+    def places(self) -> list[tuple[Bins, int]]:
+        """For every split, the bins of its feature and its place there."""
+        return [(bins, split) for bins in self.bins for split in range(len(bins.goes_left))]
+
+    @cached_property
+    def goes_left(self) -> BoolArray:
+        """For every split, which judged rows go left: (q, v)."""
+        return np.concatenate([bins.goes_left for bins in self.bins])
+
+    @cached_property
+    def trains_left(self) -> BoolArray:
+        """For every training row, which splits send it left: (n, q)."""
+        left = np.zeros((len(self.bins[0].order), len(self.places)), dtype=bool)
+        for column, (bins, split) in zip(left.T, self.places, strict=True):
+            column[bins.order[: bins.border(split)]] = True
+        return left
+
+    def training_set(self, place: tuple[Any, ...], design: Design) -> IntArray:
+        """Return the rows of the design that are trained on at a (split, side, fold)."""
+        split, right, fold = place
+        bins, place_of_split = self.places[split]
+        border = bins.border(place_of_split)
+        side = bins.order[border:] if right else bins.order[:border]
+        return np.asarray(side[design.train_fold[side] != fold])
 
 
 class ClosedForm(Protocol):
-    """A learner that fits all splits of a node at once."""
+    """A learner that fits many splits of a node at once."""
 
-    def fit_splits(self, bins: Bins) -> FloatArray:
+    def fit_splits(self, cuts: Cuts) -> FloatArray:
         """Return the scores of the judged rows for every split, each by its own side's model.
 
         An array (q, v, k), equal up to rounding to what the learner's own fits would give.
         """
 
 
-def training_sums(cells: FloatArray, n_folds: int) -> FloatArray:
-    """Turn sums over cells into sums over training sets: (q, 2, n_folds, …), left and right.
+def without_fold(cells: AnyArray, n_folds: int) -> AnyArray:
+    """Turn sums over cells, (…, 1 + n_folds, a, b), into sums over training sets, one a fold.
 
     The training set of fold f has the cells of all other folds. With one fold the validation rows
-    are held out, and only the first cell of a bin has rows.
+    are held out, and only the first cell has rows.
     """
-    by_bin = cells.reshape(-1, 1 + n_folds, *cells.shape[1:])
-    left = np.cumsum(by_bin[:-1], axis=0)
-    right = np.cumsum(by_bin[:0:-1], axis=0)[::-1]  # summed anew: a difference would round more
-    sides = np.stack([left, right], axis=1)
     if n_folds == 1:
-        return sides[:, :, :1]
-    return np.asarray(sides.sum(axis=2, keepdims=True) - sides[:, :, 1:])
+        return cells[..., :1, :, :]
+    xp = cells.__array_namespace__()
+    return xp.sum(cells, axis=-3, keepdims=True) - cells[..., 1:, :, :]
+
+
+def training_sums(cells: AnyArray, n_folds: int) -> AnyArray:
+    """Turn sums over cells into sums over training sets: (q, 2, n_folds, …), left and right."""
+    xp = cells.__array_namespace__()
+    by_bin = xp.reshape(cells, (-1, 1 + n_folds, *cells.shape[1:]))
+    left = xp.cumulative_sum(by_bin[:-1, ...], axis=0)
+    # The right is summed anew: a difference would round more.
+    right = xp.flip(xp.cumulative_sum(xp.flip(by_bin[1:, ...], axis=0), axis=0), axis=0)
+    return without_fold(xp.stack([left, right], axis=1), n_folds)
 
 
 def cell_grams(
-    rows: FloatArray, root_weight: FloatArray | None, bins: Bins, total: FloatArray
-) -> FloatArray:
+    rows: AnyArray, root_weight: AnyArray | None, cells: Sequence[IntArray], total: AnyArray
+) -> AnyArray:
     """Return Aᵀ A over every cell; a cell with most of the rows is what the others leave."""
-    cells = bins.cells()
-    rest = next((i for i, cell in enumerate(cells) if 2 * len(cell) > len(rows)), None)
-    sums = np.zeros((len(cells), *total.shape))
+    xp = rows.__array_namespace__()
+    rest = next((i for i, cell in enumerate(cells) if 2 * len(cell) > rows.shape[0]), None)
+    sums = xp.zeros((len(cells), *total.shape))
     for i, cell in enumerate(cells):
-        if i != rest:
-            sums[i] = gram_of(rows, root_weight, cell)
+        if i != rest and len(cell):
+            sums[i, ...] = gram_of(rows, root_weight, cell)
     if rest is not None:
-        sums[rest] = total - sums.sum(axis=0)
+        sums[rest, ...] = total - xp.sum(sums, axis=0)
     return sums
 
 
-def gram_of(rows: FloatArray, root_weight: FloatArray | None, chosen: IntArray) -> FloatArray:
+def gram_of(rows: AnyArray, root_weight: AnyArray | None, chosen: IntArray) -> AnyArray:
     """Return Aᵀ A over the chosen rows times their root weights, gathered a chunk at a time."""
-    total = np.zeros((rows.shape[1], rows.shape[1]))
-    for start in range(0, len(chosen), CHUNK):
-        some = chosen[start : start + CHUNK]
-        block = rows[some]
+    xp = rows.__array_namespace__()
+    total = xp.zeros((rows.shape[1], rows.shape[1]))
+    for piece in in_chunks(chosen):
+        some = xp.asarray(piece)
+        block = xp.take(rows, some, axis=0)
         if root_weight is not None:
-            block *= root_weight[some, None]
+            block *= xp.take(root_weight, some)[:, None]
         total += block.T @ block
     return total
+
+
+def answers_of_sides(
+    design: Design, cuts: Cuts, coefficients: FloatArray, intercepts: FloatArray
+) -> FloatArray:
+    """Answer for every judged row with the linear model of its side and its fold: (q, v, t).
+
+    Coefficients are (q, 2, n_folds, d, t) and intercepts (q, 2, n_folds, t), in the units of the
+    design.
+    """
+    xp = design.judged.__array_namespace__()
+    goes_left = cuts.goes_left
+    q, v = goes_left.shape
+    t = intercepts.shape[-1]
+    answers = np.empty((q, v, t))
+    for f in range(design.n_folds):
+        held = np.flatnonzero(design.judged_fold == f)
+        rows = slice(None) if len(held) == v else held
+        flat = np.moveaxis(coefficients[:, :, f], 2, 0).reshape(design.n_features, -1)
+        mine = design.judged if len(held) == v else xp.take(design.judged, xp.asarray(held), axis=0)
+        by_side = on_host(mine @ xp.asarray(flat)).reshape(-1, q, 2, t) + intercepts[:, :, f]
+        left = goes_left[:, rows].T[:, :, None]
+        chosen = np.where(left, by_side[:, :, 0], by_side[:, :, 1])
+        answers[:, rows] = np.moveaxis(chosen, 1, 0)
+    return answers
+
+
+def on_host(array: AnyArray) -> FloatArray:
+    """Return an array of any library as NumPy's."""
+    return (
+        array if isinstance(array, np.ndarray) else np.asarray(np.from_dlpack(array), dtype=float)
+    )
+
+
+def side_sums(design: Design, cuts: Cuts, values: Callable[[IntArray], AnyArray]) -> FloatArray:
+    """Return the sums of some values, (rows, m), over every training set: (q, 2, n_folds, m)."""
+    cells = []
+    for fold in range(-1, design.n_folds):
+        mine = np.flatnonzero(design.train_fold == fold)
+        sums: Any = 0.0
+        for rows in in_chunks(mine):
+            left = np.ones((len(rows), len(cuts.places) + 1))  # the last is for both sides
+            left[:, :-1] = cuts.trains_left[rows]
+            block = values(rows)
+            sums = sums + on_host(block.__array_namespace__().asarray(left).T @ block)
+        cells.append(sums)
+    by_cell = np.stack(np.broadcast_arrays(*cells), axis=1)
+    sides = np.stack([by_cell[:-1], by_cell[-1] - by_cell[:-1]], axis=1)
+    return np.asarray(without_fold(sides[..., None], design.n_folds)[..., 0])
+
+
+def moments_of_sides(design: Design, cuts: Cuts) -> tuple[FloatArray, FloatArray]:
+    """Return mean and variance of every feature in every training set: (q, 2, n_folds, d).
+
+    Rows count alike, whatever their weights: so a StandardScaler in a Pipeline sees them. A feature
+    that is constant in a training set has variance zero, without rounding.
+    """
+    xp, d = design.train.__array_namespace__(), design.n_features
+
+    def powers(rows: IntArray) -> AnyArray:
+        block = xp.take(design.train, xp.asarray(rows), axis=0)[:, : d + 1]
+        return xp.concat([block, block[:, 1:] ** 2], axis=1)
+
+    count, first, second = np.split(side_sums(design, cuts, powers), [1, d + 1], axis=-1)
+    count = np.maximum(count, 1.0)
+    mean = first / count
+    variance = second / count - mean**2
+    doubtful = variance <= 1e-9 * second / count
+    coarse = design.gaps**2 > 1e-8 * len(design.rows)  # then a small variance is none at all
+    variance[doubtful & coarse] = 0.0
+    doubtful &= ~coarse
+    for place in map(tuple, np.argwhere(doubtful.any(axis=-1))):
+        columns = np.flatnonzero(doubtful[place])
+        rows = cuts.training_set(place, design)
+        block = on_host(design.train)[np.ix_(rows, 1 + columns)]
+        constant = (block == block[:1]).all(axis=0)
+        variance[(*place, columns)] = np.where(constant, 0.0, block.var(axis=0))
+    return mean, variance
+
+
+def in_chunks(rows: IntArray) -> Iterator[IntArray]:
+    """Cut a list of rows into pieces that stay in the cache."""
+    return (rows[start : start + CHUNK] for start in range(0, len(rows), CHUNK))
+
+
+def standardised(estimator: Any) -> tuple[Any, bool]:
+    """Take a plain StandardScaler off an estimator; tell whether there was one."""
+    if type(estimator) is Pipeline and len(estimator.steps) == 2:
+        scaler, last = estimator.steps[0][1], estimator.steps[1][1]
+        if type(scaler) is StandardScaler and scaler.with_mean and scaler.with_std:
+            return last, True
+    return estimator, False

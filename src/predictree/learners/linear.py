@@ -1,5 +1,6 @@
 """Linear and ridge regression at all splits of a node, from the Gram matrices of bins."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -7,18 +8,34 @@ from typing import Any
 import numpy as np
 import sklearn
 from scipy.linalg import lstsq
+from sklearn.base import clone
 from sklearn.linear_model import LinearRegression, Ridge
 
-from predictree.learners.adapter import ClassIndicator, Learner, Value
+from predictree.learners.adapter import (
+    ClassIndicator,
+    Constant,
+    IndicatorModel,
+    Learner,
+    Value,
+    ValueModel,
+    indicator_row,
+    weight_keyword,
+)
 from predictree.learners.closed_form import (
-    Bins,
+    AnyArray,
+    Cuts,
     Design,
+    answers_of_sides,
     cell_grams,
     gram_of,
+    moments_of_sides,
+    on_host,
+    standardised,
     training_sums,
+    without_fold,
 )
 from predictree.losses import probabilities
-from predictree.tree import BoolArray, FloatArray, IntArray
+from predictree.tree import BoolArray, FloatArray, IntArray, Model
 
 TRUNCATES = tuple(map(int, sklearn.__version__.split(".")[:2])) >= (1, 9)
 """Whether LinearRegression takes singular values below its ``tol`` for zero."""
@@ -30,79 +47,152 @@ class LinearForm:
     """Least squares with an intercept and, for ridge regression, a penalty."""
 
     design: Design
+    learner: Learner
     root_weight: FloatArray | None
     alpha: float
+    scaled: bool  # whether the penalty is on standardised features
     cutoff: float
-    proper: bool
-    total: FloatArray
-    coarse: BoolArray  # columns whose values are so far apart that a Gram matrix tells them
+    total: AnyArray
 
     @staticmethod
     def fits(learner: Learner) -> bool:
         """Whether this is the closed form of a learner."""
         regression = isinstance(learner, ClassIndicator | Value)
-        plain = learner.metadata.keys() <= {"sample_weight"}
-        return regression and plain and _penalty(learner.estimator) is not None
+        if not regression or _penalty(learner.estimator) is None:
+            return False
+        return learner.metadata.keys() <= {weight_keyword(learner.name, learner.estimator)}
+
+    @staticmethod
+    def makes_models(learner: Learner) -> bool:
+        """Whether this form gives the learner's models, too: it does for a lone estimator."""
+        return LinearForm.fits(learner) and hasattr(learner.estimator, "fit_intercept")
 
     @classmethod
     def of(cls, learner: Learner, design: Design) -> "LinearForm":
         """Return the closed form of a learner that it fits, on one node."""
-        weight = learner.metadata.get("sample_weight")
-        root = None if weight is None else np.sqrt(np.asarray(weight, dtype=float)[design.rows])
-        total = gram_of(design.train, root, np.arange(len(design.train)))
-        alpha = _penalty(learner.estimator) or 0.0
+        root = None
+        for weight in learner.metadata.values():
+            root = np.sqrt(np.asarray(weight, dtype=float)[design.rows])
+        total = gram_of(design.train, root, np.arange(len(design.rows)))
+        alpha, scaled = _penalty(learner.estimator) or (0.0, False)
         cutoff = learner.estimator.tol if alpha == 0 and TRUNCATES else 0.0
-        return cls(design, root, alpha, cutoff, learner.proper, total, _coarse(design, root))
+        return cls(design, learner, root, alpha, scaled, cutoff, total)
 
-    def fit_splits(self, bins: Bins) -> FloatArray:
+    def fit_splits(self, cuts: Cuts) -> FloatArray:
         """Return the scores of the judged rows for every split."""
-        cells = cell_grams(self.design.train, self.root_weight, bins, self.total)
-        sums = training_sums(cells, bins.n_folds)
-        shape = sums.shape[:3]  # splits, sides, folds
-        coefficients, intercepts, certain, dropped = self._solve(
-            sums.reshape(-1, *self.total.shape)
+        xp = self.total.__array_namespace__()
+        sums = [
+            training_sums(
+                cell_grams(self.design.train, self.root_weight, bins.cells(), self.total),
+                bins.n_folds,
+            )
+            for bins in cuts.bins
+        ]
+        shape = (len(cuts.places), 2, self.design.n_folds)
+        penalty = np.full((*shape, self.design.n_features), self.alpha)
+        if self.scaled:
+            penalty *= _or_one(moments_of_sides(self.design, cuts)[1]) * self.design.scale**2
+        coefficients, intercepts = self._solve(
+            on_host(xp.concat(sums)).reshape(-1, *self.total.shape),
+            penalty.reshape(-1, self.design.n_features),
+            lambda i: cuts.training_set(np.unravel_index(i, shape), self.design),
         )
-        doubtful = dropped & ~self.coarse
-        for i in np.flatnonzero(~certain | doubtful.any(axis=1)):
-            split, right, fold = np.unravel_index(i, shape)
-            rows = bins.side(int(split), bool(right))
-            rows = rows[self.design.train_fold[rows] != fold]
-            if not (certain[i] and self._constant(rows, doubtful[i])):
-                coefficients[i], intercepts[i] = self._solve_directly(rows)
-        answers = self._answers(
-            bins,
+        answers = answers_of_sides(
+            self.design,
+            cuts,
             coefficients.reshape(*shape, *coefficients.shape[1:]),
             intercepts.reshape(*shape, -1),
         )
         scores = self.design.as_scores(answers)
-        if self.proper:
+        if self.learner.proper:
             return probabilities(scores.reshape(-1, scores.shape[-1])).reshape(scores.shape)
         return scores
 
+    def models(self) -> tuple[Model, ...]:
+        """Return the models of the node itself, one a fold, as fitted estimators."""
+        fold, n_folds = self.design.train_fold, self.design.n_folds
+        cells = [np.flatnonzero(fold == f) for f in range(-1, n_folds)]
+        grams = cell_grams(self.design.train, self.root_weight, cells, self.total)
+        coefficients, intercepts = self._solve(
+            on_host(without_fold(grams, n_folds)),
+            np.full((n_folds, self.design.n_features), self.alpha),
+            lambda f: np.flatnonzero(fold != f),
+        )
+        raw = coefficients / self.design.scale[:, None] * self.design.label_scale
+        level = intercepts * self.design.label_scale + self.design.label_center
+        level = level - np.einsum("d,fdt->ft", self.design.center, raw)
+        labels = on_host(self.design.train[:, self.design.n_features + 1 :])
+        return tuple(self._model(raw[f].T, level[f], labels[fold != f]) for f in range(n_folds))
+
+    def _model(self, slopes: FloatArray, levels: FloatArray, labels: FloatArray) -> Model:
+        """Return the learner's model with given coefficients of each target."""
+        fitted = [
+            with_coefficients(self.learner.estimator, slope, level)
+            for slope, level in zip(slopes, levels, strict=True)
+        ]
+        k = self.design.n_outputs
+        if k == 1:
+            return ValueModel(fitted[0])
+        present = np.flatnonzero(labels.any(axis=0))
+        if k == 2:
+            return (
+                IndicatorModel({1: fitted[0]}, k, self.learner.proper)
+                if len(present) and not labels.all()
+                else Constant(indicator_row(len(present), k))
+            )
+        if len(present) == 1:
+            return Constant(indicator_row(present[0], k))
+        return IndicatorModel({int(c): fitted[c] for c in present}, k, self.learner.proper)
+
+    def _solve(
+        self, sums: FloatArray, penalty: FloatArray, rows_of: Callable[[int], IntArray]
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return coefficients and intercepts of training sets, from their Gram matrices.
+
+        Where a matrix cannot tell, the rows themselves are asked.
+        """
+        coefficients, intercepts, certain, dropped = self._solve_grams(sums, penalty)
+        doubtful = dropped & ~self._coarse if dropped.any() else dropped
+        for i in np.flatnonzero(~certain | doubtful.any(axis=1)).tolist():
+            rows = rows_of(i)
+            if not (certain[i] and self._constant(rows, doubtful[i])):
+                coefficients[i], intercepts[i] = self._solve_directly(rows, penalty[i])
+        return coefficients, intercepts
+
+    @property
+    def _coarse(self) -> BoolArray:
+        """The columns in which one value that differs from all others is more than noise."""
+        least = 4 * NOISE * len(self.design.rows)
+        if self.root_weight is not None:
+            least *= float(self.root_weight.max() / self.root_weight.min()) ** 2
+        return self.design.gaps**2 > least
+
     def _constant(self, rows: IntArray, columns: BoolArray) -> bool:
         """Whether these columns have one value each on these rows."""
-        block = self.design.train[np.ix_(rows, 1 + np.flatnonzero(columns))]
+        block = on_host(self.design.train)[np.ix_(rows, 1 + np.flatnonzero(columns))]
         return bool((block == block[:1]).all())
 
-    def _solve_directly(self, rows: IntArray) -> tuple[FloatArray, FloatArray]:
+    def _solve_directly(self, rows: IntArray, penalty: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Solve one problem from its rows as the estimator does: a Gram matrix is too coarse."""
         d, scale = self.design.n_features, self.design.scale
-        n_targets = len(self.total) - 1 - d
+        n_targets = self.total.shape[0] - 1 - d
         if len(rows) == 0:
             return np.full((d, n_targets), np.nan), np.full(n_targets, np.nan)
-        block = self.design.train[rows]
+        block = on_host(self.design.train)[rows]
         root = np.ones(len(rows)) if self.root_weight is None else self.root_weight[rows]
         mean = np.average(block[:, 1:], axis=0, weights=root**2)
         centred = (block[:, 1:] - mean) * root[:, None]
         columns, targets = centred[:, :d] * scale, centred[:, d:]
         if self.alpha:
-            columns = np.vstack([columns, np.sqrt(self.alpha) * np.eye(d)])
+            columns = np.vstack([columns, np.diag(np.sqrt(penalty))])
             targets = np.vstack([targets, np.zeros((d, targets.shape[1]))])
         cutoff = max(self.cutoff, max(columns.shape) * np.finfo(float).eps)
         coefficients = lstsq(columns, targets, cond=cutoff)[0] * scale[:, None]
         return coefficients, mean[d:] - mean[:d] @ coefficients
 
-    def _solve(self, sums: FloatArray) -> tuple[FloatArray, FloatArray, BoolArray, BoolArray]:
+    def _solve_grams(
+        self, sums: FloatArray, penalty: FloatArray
+    ) -> tuple[FloatArray, FloatArray, BoolArray, BoolArray]:
         """Return coefficients, intercepts, certainty and dropped columns of every training set."""
         from predictree.kernels import solve_least_squares
 
@@ -110,7 +200,10 @@ class LinearForm:
         count = np.maximum(sums[:, 0, 0], np.finfo(float).tiny)[:, None]
         mean = sums[:, 0, 1:] / count
         centred = sums[:, 1:, 1:] - count[:, :, None] * mean[:, :, None] * mean[:, None, :]
-        own, all_rows = np.diagonal(sums, axis1=1, axis2=2)[:, 1:], np.diagonal(self.total)[1:]
+        own, all_rows = (
+            np.diagonal(sums, axis1=1, axis2=2)[:, 1:],
+            np.diagonal(on_host(self.total))[1:],
+        )
         noise = NOISE * (own + 1e-2 * all_rows)  # a sum that was got as a difference rounds more
         constant = np.diagonal(centred[:, d:, d:], axis1=1, axis2=2) <= noise[:, d:]
         # In the units of the columns as they were: so is the norm that an estimator minimises.
@@ -118,57 +211,42 @@ class LinearForm:
             centred[:, :d, :d] * scale[:, None] * scale,
             centred[:, :d, d:] * scale[:, None] * ~constant[:, None, :],
             noise[:, :d] * scale**2,
-            self.alpha,
+            penalty,
             self.cutoff,
         )
         coefficients *= scale[:, None]
         intercepts = mean[:, d:] - np.einsum("bd,bdt->bt", mean[:, :d], coefficients)
         return coefficients, intercepts, certain & (sums[:, 0, 0] > 0), dropped
 
-    def _answers(self, bins: Bins, coefficients: FloatArray, intercepts: FloatArray) -> FloatArray:
-        """Answer for every judged row with the model of its side and its fold: (q, v, t)."""
-        q, v = bins.goes_left.shape
-        t = intercepts.shape[-1]
-        answers = np.empty((q, v, t))
-        for f in range(bins.n_folds):
-            held = self.design.judged_fold == f
-            rows = slice(None) if held.all() else np.flatnonzero(held)
-            flat = np.moveaxis(coefficients[:, :, f], 2, 0).reshape(self.design.n_features, -1)
-            by_side = (self.design.judged[rows] @ flat).reshape(-1, q, 2, t)
-            by_side += intercepts[:, :, f]
-            left = bins.goes_left[:, rows].T[:, :, None]
-            chosen = np.where(left, by_side[:, :, 0], by_side[:, :, 1])
-            answers[:, rows] = np.moveaxis(chosen, 1, 0)
-        return answers
+
+def _or_one(variance: FloatArray) -> FloatArray:
+    """Return a StandardScaler's squared scale: a constant feature keeps its own."""
+    return np.where(variance > 0, variance, 1.0)
 
 
-def _coarse(design: Design, root_weight: FloatArray | None) -> BoolArray:
-    """Tell the columns in which a single different value is more than noise.
+def with_coefficients(estimator: Any, slope: FloatArray, level: float) -> Any:
+    """Return a linear estimator that is fitted to these coefficients."""
+    fitted = clone(estimator)
+    fitted.coef_, fitted.intercept_ = slope, float(level)
+    fitted.n_features_in_ = len(slope)
+    return fitted
 
-    One value that differs by g from all others has a squared length of at least g² / 2.
+
+def _penalty(estimator: Any) -> tuple[float, bool] | None:
+    """Return the ridge penalty of an estimator that this form reproduces, None for any other.
+
+    Also whether its features are standardised first, which makes a difference only to a penalty.
     """
-    enough = 4 * NOISE * len(design.train)
-    if root_weight is not None:
-        enough *= float(root_weight.max() / root_weight.min()) ** 2
-    features = design.train.T[1 : 1 + design.n_features]
-    return np.array([_gap(column) ** 2 > enough for column in features])
-
-
-def _gap(column: FloatArray) -> float:
-    """Return the least difference between different values; infinite if all are the same."""
-    low, high = column.min(), column.max()
-    if ((column == low) | (column == high)).all():
-        return float(high - low) or np.inf
-    steps = np.diff(np.sort(column))
-    return float(steps[steps > 0].min())
-
-
-def _penalty(estimator: Any) -> float | None:
-    """Return the ridge penalty of an estimator that this form reproduces, None for any other."""
-    if type(estimator) is LinearRegression and estimator.fit_intercept and not estimator.positive:
-        return 0.0 if isinstance(estimator.tol, Real) and float(estimator.tol) >= 0 else None
+    estimator, scaled = standardised(estimator)
+    if type(estimator) is LinearRegression and not scaled:
+        plain = estimator.fit_intercept and not estimator.positive
+        return (0.0, False) if plain and _is_number(estimator.tol, 0.0) else None
     if type(estimator) is Ridge and estimator.fit_intercept and not estimator.positive:
-        alpha, solver = estimator.alpha, estimator.solver
-        exact = isinstance(alpha, Real) and solver in ("auto", "cholesky", "svd")
-        return float(alpha) if exact and 0 < alpha < np.inf else None
+        exact = estimator.solver in ("auto", "cholesky", "svd")
+        known = exact and _is_number(estimator.alpha, np.finfo(float).tiny)
+        return (float(estimator.alpha), scaled) if known else None
     return None
+
+
+def _is_number(value: Any, least: float) -> bool:
+    return isinstance(value, Real) and least <= float(value) < np.inf

@@ -13,8 +13,8 @@ from sklearn.ensemble import (
     RandomForestRegressor,
 )
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from predictree.exceptions import InvalidInputError
 
@@ -30,17 +30,22 @@ def _linear() -> LinearRegression:
     return LinearRegression(tol=1e-12, copy_X=False)
 
 
+def _logistic() -> Pipeline:
+    """Return logistic regression that converges, by Newton's method."""
+    return make_pipeline(StandardScaler(), LogisticRegression(solver="newton-cholesky", tol=1e-8))
+
+
 def _linear_only() -> NamedEstimators:
     """ToPs/LR."""
     return [("linear", _linear())]
 
 
 def _paper_classifiers() -> NamedEstimators:
-    """ToPs/B. The paper scales features to [0, 1]; the penalised learner here does so itself."""
+    """ToPs/B. The paper scales features to [0, 1]; the penalised learner here scales its own."""
     return [
         ("adaboost", AdaBoostClassifier()),
         ("linear", _linear()),
-        ("logistic", make_pipeline(MinMaxScaler(), LogisticRegression(max_iter=1000))),
+        ("logistic", _logistic()),
         ("logitboost", HistGradientBoostingClassifier(early_stopping=False)),
         ("forest", RandomForestClassifier()),
     ]
@@ -51,7 +56,7 @@ def _paper_regressors() -> NamedEstimators:
     return [
         ("adaboost", AdaBoostRegressor()),
         ("linear", _linear()),
-        ("ridge", make_pipeline(MinMaxScaler(), Ridge())),
+        ("ridge", make_pipeline(StandardScaler(), Ridge())),
         ("l2boost", HistGradientBoostingRegressor(early_stopping=False)),
         ("forest", RandomForestRegressor()),
     ]
