@@ -1,8 +1,12 @@
 import threading
 import warnings
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
+from joblib import cpu_count, parallel_config
+from threadpoolctl import threadpool_info
 
 from predictree.execution import MAX_WARNINGS, Executor, Failure, attempt, muted_warnings
 
@@ -14,6 +18,37 @@ def square(x):
 @pytest.mark.parametrize("n_jobs", [None, 1, 2])
 def test_results_come_in_the_order_of_the_tasks(n_jobs):
     assert list(Executor(n_jobs).map(square, range(20))) == [i * i for i in range(20)]
+
+
+def whereabouts(array, _):
+    return str(array.filename), float(array.sum())
+
+
+def test_a_large_array_reaches_processes_as_a_file():
+    array = np.arange(1e5)
+    with Executor(2) as executor:
+        mapped = executor.share(array)
+        there = set(executor.map(partial(whereabouts, mapped), range(8)))
+        path = Path(mapped.filename)
+        assert there == {(str(path), array.sum())}
+        assert path.exists()
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(("n_jobs", "backend"), [(1, "loky"), (2, "threading")])
+def test_within_one_process_arrays_stay_as_they_are(n_jobs, backend):
+    array = np.arange(1e5)
+    with parallel_config(backend=backend), Executor(n_jobs) as executor:
+        assert executor.share(array) is array
+
+
+def threads(_):
+    np.eye(2) @ np.eye(2)
+    return max(pool["num_threads"] for pool in threadpool_info())
+
+
+def test_processes_divide_the_cores_between_them():
+    assert set(Executor(2).map(threads, range(4))) <= {1, max(1, cpu_count() // 2)}
 
 
 def test_a_failure_tells_who_and_why():

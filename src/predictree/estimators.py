@@ -120,7 +120,7 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         -------
         self
         """
-        limits, executor = self._limits(), Executor(self.n_jobs)
+        limits = self._limits()
         named = resolve_learners(self.learners, self._task)
         table = read_table(X, y, sample_weight, self._task, _any_allows_nan(named), self)
         columns = _columns_of(X)
@@ -132,8 +132,10 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         codes = self._codes(table, partition, groups, seeds)
         parts = Partition.from_codes(codes)
         problem = Problem(table.X, table.y, table.weight, parts, learners, loss, seeds)
-        grower = Grower(problem, limits, executor, self._search_for(learners))
-        grower.grow()
+        with Executor(self.n_jobs) as executor:
+            shared = problem.shared(executor)
+            grower = Grower(shared, limits, executor, self._search_for(learners))
+            grower.grow()
         weights = weigh(problem, grower.nodes, grower.predictors, limits.min_samples_val)
         tree = grower.freeze(weights)
         _warn_of(unfit + grower.failures)

@@ -5,14 +5,21 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Self, TypeVar
+from uuid import uuid4
 
+import numpy as np
 from joblib import effective_n_jobs
+from joblib.parallel import get_active_backend
+from numpy.typing import NDArray
 from sklearn.utils.parallel import Parallel, delayed  # these carry scikit-learn's configuration
 
 T = TypeVar("T")
 R = TypeVar("R")
 
+SMALL = 1 << 16  # bytes that may as well travel with every task
 MAX_WARNINGS = 1000  # of one fit; past this the learner is taken to warn endlessly
 
 
@@ -28,11 +35,24 @@ class TooManyWarningsError(Exception):
     """Raised inside a learner that keeps warning."""
 
 
-@dataclass(frozen=True, slots=True)
 class Executor:
-    """Runs tasks over joblib's current backend; results come in the order of the tasks."""
+    """Runs tasks over joblib's current backend; results come in the order of the tasks.
 
-    n_jobs: int | None = None
+    joblib divides the cores between its processes: what runs there has its inner threads pinned.
+    Use it in a ``with`` statement: at the end its files are removed.
+    """
+
+    def __init__(self, n_jobs: int | None = None) -> None:
+        self.n_jobs = n_jobs
+        self._folder: TemporaryDirectory[str] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._folder is not None:
+            self._folder.cleanup()
+            self._folder = None
 
     def map(self, function: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
         """Yield ``function(task)`` for every task, lazily."""
@@ -41,6 +61,21 @@ class Executor:
         parallel = Parallel(n_jobs=self.n_jobs, return_as="generator")
         results: Iterator[R] = parallel(delayed(function)(task) for task in tasks)
         return results
+
+    def share(self, array: NDArray[Any]) -> NDArray[Any]:
+        """Return the array, mapped from a file where tasks go to other processes of this machine.
+
+        It travels there as the name of the file, and all processes have one copy between them.
+        """
+        backend, _ = get_active_backend()
+        of_processes = type(backend).__name__ in {"LokyBackend", "MultiprocessingBackend"}
+        if not of_processes or effective_n_jobs(self.n_jobs) == 1 or array.nbytes < SMALL:
+            return array
+        if self._folder is None:
+            self._folder = TemporaryDirectory(prefix="predictree-", ignore_cleanup_errors=True)
+        path = Path(self._folder.name) / f"{uuid4().hex}.npy"
+        np.save(path, array)
+        return np.asanyarray(np.load(path, mmap_mode="r"))
 
 
 def attempt(learner: str, work: Callable[[], R]) -> R | Failure:

@@ -5,13 +5,14 @@ Those are fitting a predictor on a region, and the scores of rows that its model
 
 import zlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil
 
 import numpy as np
 from sklearn.linear_model import Ridge
 
+from predictree.execution import Executor
 from predictree.learners import (
     ClosedForm,
     Design,
@@ -54,6 +55,10 @@ class Region:
     v1: IntArray
     v2: IntArray
 
+    def shared(self, executor: Executor) -> "Region":
+        """Return the same rows, at hand for the executor's processes."""
+        return Region(*(executor.share(part) for part in (self.train, self.v1, self.v2)))
+
     def divide(self, split: Split, X: FloatArray) -> tuple["Region", "Region"]:
         """Return the regions of C⁻ and C⁺."""
         parts = (self.train, self.v1, self.v2)
@@ -88,6 +93,27 @@ class Problem:
     learners: tuple[Learner, ...]
     loss: Loss
     seeds: Seeds
+
+    def shared(self, executor: Executor) -> "Problem":
+        """Return the same problem, with its arrays at hand for the executor's processes."""
+        learners = [
+            replace(
+                learner,
+                metadata={
+                    key: executor.share(value) if isinstance(value, np.ndarray) else value
+                    for key, value in learner.metadata.items()
+                },
+            )
+            for learner in self.learners
+        ]
+        return replace(
+            self,
+            X=executor.share(self.X),
+            y=executor.share(self.y),
+            weight=None if self.weight is None else executor.share(self.weight),
+            partition=replace(self.partition, fold=executor.share(self.partition.fold)),
+            learners=tuple(learners),
+        )
 
     @property
     def n_outputs(self) -> int:

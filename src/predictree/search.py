@@ -181,7 +181,8 @@ class Search:
     def trials(self, by_feature: list[list[Split]], share: float = 1.0) -> Iterator[Trial]:
         """Train all learners on both sides of splits, slow ones on a share of the rows."""
         flat = [split for splits in by_feature for split in splits]
-        train = partial(fit_both_sides, self.problem, self.region, self.site.path, self.slow, share)
+        region = self.region.shared(self.executor) if self.slow else self.region
+        train = partial(fit_both_sides, self.problem, region, self.site.path, self.slow, share)
         outcomes = iter(self.executor.map(train, flat)) if self.slow else repeat(([], []))
         self.made += self._fits_of(len(flat))
         for trial, sides in zip(self.quick_trials(by_feature, self.forms), outcomes, strict=False):
