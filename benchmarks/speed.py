@@ -1,6 +1,6 @@
 """How fast the search is, each row beside what it replaces, in one run and one table.
 
-    python benchmarks/speed.py --data-dir DIR [--rows root grown growth gram memory]
+    python benchmarks/speed.py --data-dir DIR [--rows NAME ...]
 
 DIR holds ``paper/bank-additional-full.csv.gz`` (UCI Bank Marketing, `;` separated). The tests'
 naive implementation is imported from ``tests/reference``. Times are wall-clock on the machine at
@@ -12,16 +12,19 @@ import platform
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import sklearn
-from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from suite import bank, load
 
 import predictree
-from predictree import ToPsClassifier, ToPsRegressor, learners
+from predictree import ToPsClassifier, ToPsRegressor
+from predictree.learners import adapt, has_closed_form, resolve_learners
 from predictree.learners.closed_form import Bins, Design, cell_grams, gram_of
 from predictree.splits import candidate_splits
 
@@ -29,25 +32,15 @@ ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 sys.path.insert(0, str(ROOT))
 
+from reference.naive import NaiveToPs, thresholds  # noqa: E402
 
-def bank(data_dir):
-    """One training fold of Bank Marketing as in the paper: 32,950 rows, 62 features in [0, 1]."""
-    table = pd.read_csv(data_dir / "paper" / "bank-additional-full.csv.gz", sep=";")
-    y = (table.pop("y") == "yes").astype(int).to_numpy()
-    X = pd.get_dummies(table, dtype=float).drop(columns="contact_telephone")
-    X = ((X - X.min()) / (X.max() - X.min())).to_numpy()
-    fold = np.random.default_rng(0).permutation(len(X))[:32950]
-    return X[fold], y[fold]
-
-
-@contextmanager
-def one_fit_at_a_time():
-    """Switch the closed forms off: every learner is fitted on both sides of every split."""
-    forms, learners.FORMS = learners.FORMS, ()
-    try:
-        yield
-    finally:
-        learners.FORMS = forms
+EXCESS = [
+    ("pima_diabetes", "auc", 768),
+    ("phoneme", "log_loss", 5404),
+    ("abalone", "mse", 4177),
+    ("magic_telescope", "auc", 6000),
+    ("california_housing", "mse", 6000),
+]
 
 
 def timed(work, repeats=3):
@@ -60,52 +53,217 @@ def timed(work, repeats=3):
     return min(times), result
 
 
-def tops_lr(X, y, depth):
-    model = ToPsClassifier("lr", loss="auc", max_depth=depth, random_state=0)
+def linear():
+    return LinearRegression(tol=1e-12)
+
+
+def logistic():
+    return make_pipeline(StandardScaler(), LogisticRegression(solver="newton-cholesky", tol=1e-8))
+
+
+LR = [("linear", linear())]
+LINEAR_AND_LOGISTIC = [("linear", linear()), ("logistic", logistic())]
+
+
+def tops(learners, X, y, depth, **params):
+    model = ToPsClassifier(learners, loss="auc", max_depth=depth, random_state=0, **params)
     return lambda: model.fit(X, y)
 
 
-def same_tree(a, b):
-    """Whether two trees have the same splits, training sets and losses."""
-    alike = [(n.split, n.trained_on) for n in a] == [(n.split, n.trained_on) for n in b]
-    return alike and np.allclose([n.loss for n in a], [n.loss for n in b], equal_nan=True)
+def naive(learners, X, y, part, depth):
+    """The tests' oracle, with the same minimum sizes, on the same parts."""
+    oracle = NaiveToPs([a for _, a in learners], "auc", 9, (20, 10), depth)
+    return lambda: oracle.fit(X, y, part)
 
 
-def row_root(data_dir):
-    """The root's search against the tests' oracle, fitted on the same parts."""
-    from reference.naive import NaiveToPs
+def same_tree(tree, nodes):
+    """Whether our tree has the oracle's splits and losses, node by node."""
+    splits = [node.split and (node.split.feature, node.split.threshold) for node in tree]
+    alike = splits == [node.get("split") for node in nodes]
+    return alike and np.allclose([n.loss for n in tree], [n["loss"] for n in nodes], atol=1e-6)
 
+
+def against_naive(title, learners, data_dir, depth, repeats=3):
     X, y = bank(data_dir)
-    fast, model = timed(tops_lr(X, y, 1))
-    alone, _ = timed(tops_lr(X, y, 0))
-    oracle = NaiveToPs([LinearRegression(tol=1e-12)], "auc", 9, (20, 10), 1)
-    slow, naive = timed(lambda: oracle.fit(X, y, model.partition_), repeats=1)
-    node = naive.nodes[0]
-    split = model.tree_[0].split
-    same = (split.feature, split.threshold) == node["split"]
+    fast, model = timed(tops(learners, X, y, depth), repeats)
+    alone, _ = timed(tops(learners, X, y, 0))
+    slow, oracle = timed(naive(learners, X, y, model.partition_, depth or 10**6), repeats=1)
     return [
-        "ToPs/LR on Bank, root, AUC, whole fit",
+        f"{title} ({len(model.tree_)} nodes)",
         "the tests' naive oracle",
         fast,
         slow,
-        f"{slow / fast:.0f}×, same split: {same} ({fast - alone:.2f} s of ours is the search)",
+        f"{slow / fast:.0f}×, same tree: {same_tree(model.tree_, oracle.nodes)}; "
+        f"{alone:.2f} s of ours is the root's own fit",
     ]
 
 
-def row_grown(data_dir, depth=3):
-    """A tree of several levels against one fit at a time in our own search."""
+def row_root(data_dir):
+    return against_naive("ToPs/LR on Bank, AUC, the root's split", LR, data_dir, 1)
+
+
+def row_grown(data_dir):
+    return against_naive("ToPs/LR on Bank, AUC, grown to the end", LR, data_dir, None, 1)
+
+
+def row_logistic(data_dir):
+    title = "ToPs/{linear, logistic} on Bank, AUC, the root's split"
+    return against_naive(title, LINEAR_AND_LOGISTIC, data_dir, 1)
+
+
+def row_logistic_grown(data_dir):
+    title = "ToPs/{linear, logistic} on Bank, AUC, depth 4"
+    return against_naive(title, LINEAR_AND_LOGISTIC, data_dir, 4, 1)
+
+
+def row_racing(data_dir, n_timed=4):
+    """Racing on two cores against the oracle, timed on a few of the root's splits and scaled."""
     X, y = bank(data_dir)
-    fast, model = timed(tops_lr(X, y, depth))
-    with one_fit_at_a_time():
-        slow, naive = timed(tops_lr(X, y, depth), repeats=1)
-    whole, full = timed(tops_lr(X, y, None), repeats=1)
+    fast, model = timed(tops("paper", X, y, 1, search="racing", n_jobs=2), repeats=1)
+    pairs = resolve_learners("paper", "classification")
+    n_slow = sum(not has_closed_form(adapt(name, a, "classification", 2)) for name, a in pairs)
+    n_splits = model.fits_.exhaustive // (2 * n_slow)
+    _, oracle = timed(naive(pairs, X, y, model.partition_, 0), repeats=1)
+    everything = np.ones(len(X), bool)
+    above = [oracle.A(m, 0, everything) for m in range(len(pairs))]
+    rng = np.random.default_rng(0)
+
+    def one_split():
+        feature = int(rng.integers(X.shape[1]))
+        left = X[:, feature] < rng.choice(thresholds(X[oracle.S, feature], 9))
+        sides = [left, ~left]
+        candidates = [[*(oracle.A(m, None, z) for m in range(len(pairs))), *above] for z in sides]
+        return oracle.pairs((feature, 0.0), *sides, candidates)
+
+    slow = np.mean([timed(one_split, repeats=1)[0] for _ in range(n_timed)]) * n_splits
     return [
-        f"ToPs/LR on Bank, grown to depth {depth}, AUC",
-        "LinearRegression at every split",
+        "ToPs/B on Bank, AUC, the root's split, racing, 2 jobs",
+        f"the oracle, {n_timed} random splits of {n_splits}, scaled",
         fast,
         slow,
-        f"{slow / fast:.0f}×, same tree: {same_tree(model.tree_, naive.tree_)}; "
-        f"to the end ({len(full.tree_)} nodes) {whole:.1f} s",
+        f"{slow / fast:.0f}×; {model.fits_.made} fits of slow learners, {model.fits_.exhaustive} "
+        "without racing",
+    ]
+
+
+def row_excess(data_dir):
+    """How much worse racing's split is than the best, where the best can be had."""
+    excess, seconds = [], np.zeros(2)
+    for name, loss, n_rows in EXCESS:
+        X, y, task = load(data_dir, name, n_rows)
+        estimator = ToPsRegressor if task == "regression" else ToPsClassifier
+        found = []
+        for i, search in enumerate(("racing", "exhaustive")):
+            model = estimator(
+                "paper", loss=loss, search=search, max_depth=1, n_jobs=2, random_state=0
+            )
+            time_taken, _ = timed(partial(model.fit, X, y), repeats=1)
+            root = model.tree_[0]
+            found.append(root.loss if root.split_loss is None else root.split_loss)
+            seconds[i] += time_taken
+        excess.append(found[0] / found[1] - 1)
+        print(f"  {name} ({loss}): {found[0]:.5g} and {found[1]:.5g}", file=sys.stderr)
+    return [
+        f"joint V1 loss of racing's root split, {len(EXCESS)} sets",
+        "exhaustive search",
+        *seconds,
+        f"median excess {np.median(excess):.2%}, largest {max(excess):.2%}",
+    ]
+
+
+def model_tree_by_loops(X, y, depth):
+    """A model tree as one writes it with scikit-learn: fit both sides of every cut."""
+    model = LinearRegression().fit(X, y)
+    best = (np.square(y - model.predict(X)).sum(), None)
+    for feature in range(X.shape[1]) if depth else ():
+        for t in thresholds(X[:, feature], 9):
+            left = X[:, feature] < t
+            if min(left.sum(), (~left).sum()) >= 20:
+                sides = [LinearRegression().fit(X[z], y[z]) for z in (left, ~left)]
+                error = sum(
+                    np.square(y[z] - m.predict(X[z])).sum()
+                    for m, z in zip(sides, (left, ~left), strict=True)
+                )
+                best = min(best, (error, (feature, t)), key=lambda option: option[0])
+    if best[1] is None:
+        return lambda Z: model.predict(Z)
+    feature, t = best[1]
+    left = X[:, feature] < t
+    below = model_tree_by_loops(X[left], y[left], depth - 1)
+    above = model_tree_by_loops(X[~left], y[~left], depth - 1)
+
+    def predict(Z):
+        goes_left = Z[:, feature] < t
+        answers = np.empty(len(Z))
+        for side, part in ((below, goes_left), (above, ~goes_left)):
+            if part.any():
+                answers[part] = side(Z[part])
+        return answers
+
+    return predict
+
+
+def rows_neighbours(data_dir, name="california_housing", depth=3):
+    """Equal depth, one tree, on the same training rows; errors on a third that none has seen."""
+    from lightgbm import LGBMRegressor
+
+    X, y, _ = load(data_dir, name)
+    test = np.random.default_rng(0).random(len(X)) < 1 / 3
+    X, y, Z, z = X[~test], y[~test], X[test], y[test]
+    ours = ToPsRegressor("lr", max_depth=depth, random_state=0)
+    boosted = LGBMRegressor(
+        n_estimators=1, learning_rate=1.0, linear_tree=True, max_depth=depth,
+        num_leaves=2**depth, n_jobs=2, verbose=-1,
+    )  # fmt: skip
+    mine, _ = timed(partial(ours.fit, X, y))
+    results = {
+        "LightGBM, one tree, linear_tree=True": (
+            timed(partial(boosted.fit, X, y))[0],
+            boosted.predict,
+        ),
+        "a model tree by scikit-learn loops": timed(
+            partial(model_tree_by_loops, X, y, depth), repeats=1
+        ),
+    }
+    rmse = {key: np.sqrt(np.mean((z - model(Z)) ** 2)) for key, (_, model) in results.items()}
+    error = np.sqrt(np.mean((z - ours.predict(Z)) ** 2))
+    return [
+        [
+            f"ToPs/LR, depth {depth}, {name} ({len(X)} × {X.shape[1]})",
+            key,
+            mine,
+            seconds,
+            f"{seconds / mine:.2g}×; test RMSE {error:.3f}, theirs {rmse[key]:.3f}",
+        ]
+        for key, (seconds, _) in results.items()
+    ]
+
+
+def row_predict(data_dir, n_rows=100_000):
+    """Predicting against each predictor alone on the rows that it serves."""
+    X, y = bank(data_dir)
+    model = ToPsClassifier("paper", loss="auc", max_depth=3, n_jobs=2, random_state=0).fit(X, y)
+    rows = np.random.default_rng(0).integers(0, len(X), n_rows)
+    Z = X[rows]
+    leaf = model.tree_.apply(Z)
+    total = 0.0
+    for predictor in model.tree_.predictors:
+        key = (predictor.learner, predictor.trained_on)
+        serves = [
+            node.id
+            for node in model.tree_
+            if any((w.learner, w.trained_on) == key and w.weight > 0 for w in node.weights or ())
+        ]
+        mine = Z[np.isin(leaf, serves)]
+        if len(mine):
+            total += timed(partial(predictor.scores, mine))[0]
+    ours, _ = timed(partial(model.predict_proba, Z))
+    return [
+        f"predict_proba of ToPs/B ({len(model.tree_)} nodes), {n_rows:,} rows",
+        "its predictors, each on the rows it serves",
+        ours,
+        total,
+        f"{ours / total:.2f}× their sum",
     ]
 
 
@@ -141,7 +299,7 @@ def row_gram(_):
     bins = Bins.of(splits, X[:, 0], np.zeros((9, 10), dtype=bool), design)
     total = gram_of(design.train, None, rows)
     A, B = design.train, rng.normal(size=design.train.shape)
-    grams, _ = timed(lambda: cell_grams(A, None, bins, total))
+    grams, _ = timed(lambda: cell_grams(A, None, bins.cells(), total))
     dgemm, _ = timed(lambda: A.T @ B)
     flops = 2 * A.shape[0] * A.shape[1] ** 2
     return [
@@ -183,9 +341,15 @@ def row_memory(_):
 ROWS = {
     "root": row_root,
     "grown": row_grown,
+    "logistic": row_logistic,
+    "logistic-grown": row_logistic_grown,
+    "racing": row_racing,
+    "excess": row_excess,
+    "neighbours": rows_neighbours,
     "growth": row_growth,
     "gram": row_gram,
     "memory": row_memory,
+    "predict": row_predict,
 }
 
 
@@ -194,17 +358,18 @@ def main():
     parser.add_argument("--data-dir", type=Path, required=True)
     parser.add_argument("--rows", nargs="*", choices=ROWS, default=list(ROWS))
     args = parser.parse_args()
-    bank_warm = np.random.default_rng(0).normal(size=(400, 3))  # compile before anything is timed
-    ToPsClassifier("lr", loss="auc", max_depth=1).fit(bank_warm, (bank_warm[:, 0] > 0).astype(int))
+    warm = np.random.default_rng(0).normal(size=(400, 3))  # compile before anything is timed
+    ToPsClassifier("lr", loss="auc", max_depth=1).fit(warm, (warm[:, 0] > 0).astype(int))
     print(
         f"predictree {predictree.__version__}, scikit-learn {sklearn.__version__}, "
         f"NumPy {np.__version__}, Python {platform.python_version()}\n"
     )
     print("| work | against | ours, s | theirs, s | |\n|---|---|---|---|---|")
     for name in args.rows:
-        work, against, ours, theirs, remark = ROWS[name](args.data_dir)
-        other = "" if np.isnan(theirs) else f"{theirs:.2f}"
-        print(f"| {work} | {against} | {ours:.2f} | {other} | {remark} |", flush=True)
+        result = ROWS[name](args.data_dir)
+        for work, against, ours, theirs, remark in result if name == "neighbours" else [result]:
+            other = "" if np.isnan(theirs) else f"{theirs:.2f}"
+            print(f"| {work} | {against} | {ours:.2f} | {other} | {remark} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ BATCH = 1 << 22  # numbers that the quick learners may have in hand at a time
 # Racing: shares of the rows for the slow learners before they get all, the rows below which a share
 # is not worth the fit, how many splits get all rows, and how much longer each list before is.
 SHARES = (1 / 9, 1 / 3)
-LEAST_ROWS = 1000
+LEAST_ROWS = 2000
 FINALISTS = 3
 NARROWING = 3
 
