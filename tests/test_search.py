@@ -35,7 +35,7 @@ def test_racing_with_room_for_all_splits_is_exhaustive(regimes, monkeypatch):
     X, y = regimes
     learners = [("linear", LinearRegression(tol=1e-12)), *TREES]
     whole = ToPsRegressor(learners, search="exhaustive", max_depth=3, random_state=0).fit(X, y)
-    monkeypatch.setattr(search, "FINALISTS", 10**6)
+    monkeypatch.setattr(search, "SHORTLISTS", {1: (10**6,)})
     raced = ToPsRegressor(learners, search="racing", max_depth=3, random_state=0).fit(X, y)
     assert splits_of(raced) == splits_of(whole)
     assert raced.fits_ == whole.fits_
@@ -52,26 +52,26 @@ def test_fits_are_counted(regimes):
     model = ToPsRegressor(TREES, search="racing", max_depth=1, random_state=0).fit(X, y)
     n_splits = 16  # one of the binary feature, and those of the others with enough rows of V¹
     assert model.fits_.exhaustive == 2 * len(TREES) * n_splits
-    assert model.fits_.made == 2 * len(TREES) * search.FINALISTS
+    assert model.fits_.made == 2 * len(TREES) * 8
 
 
 def test_a_growing_share_of_the_rows(regimes, monkeypatch, spy):
     X, y = regimes
     monkeypatch.setattr(search, "LEAST_ROWS", 1)
-    monkeypatch.setattr(search, "FINALISTS", 2)
+    monkeypatch.setattr(search, "SHORTLISTS", {3: (12, 6, 2)})
     model = ToPsRegressor([("spy", spy)], search="racing", max_depth=1, random_state=0).fit(X, y)
     n = int((model.partition_ == 0).sum())
     sizes = np.array([len(rows) for rows, _, _ in type(spy).seen[1:]])
     pairs = sizes[: len(sizes) // 2 * 2].reshape(-1, 2).sum(axis=1)  # both sides of a split
-    expected = [n / 9] * 16 + [n / 3] * 6 + [n] * 2  # 18 would do, but there are 16
-    np.testing.assert_allclose(pairs[:24], expected, atol=2)
-    assert model.fits_.made == 48
+    expected = [n / 9] * 12 + [n / 3] * 6 + [n] * 2
+    np.testing.assert_allclose(pairs[:20], expected, atol=2)
+    assert model.fits_.made == 40
 
 
 @pytest.mark.parametrize("missing", [False, True])
 def test_without_a_quick_learner_linear_regression_ranks_the_splits(missing, monkeypatch):
     """The first learner tells nothing of where to split; the slope in feature 0 turns at x₂ = 0."""
-    monkeypatch.setattr(search, "FINALISTS", 2)
+    monkeypatch.setattr(search, "SHORTLISTS", {2: (3, 2)})
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3000, 6))
     y = np.where(X[:, 2] > 0, 2, -2) * X[:, 0] + 0.1 * rng.normal(size=3000)

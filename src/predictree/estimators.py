@@ -353,8 +353,12 @@ class ToPsClassifier(ClassifierMixin, _TreesOfPredictors):  # type: ignore[misc]
         Shares of S, V¹ and V². Equal feature rows share a part.
     weights : {"path"}, default="path"
         How paths are weighed: Algorithm 2 of the paper.
-    search : {"exhaustive"}, default="exhaustive"
-        How splits are searched: every learner on both sides of every candidate split.
+    search : {"auto", "exhaustive", "racing"}, default="auto"
+        ``"exhaustive"`` trains every learner on both sides of every candidate split; linear,
+        ridge and logistic regression do so in one go (see `Notes`). ``"racing"`` ranks all splits
+        by what is cheap, gives the other learners a growing share of the rows on a shrinking
+        shortlist, and decides between splits that had all. ``"auto"`` races if some learner would
+        be slow otherwise.
     n_thresholds : int, default=9
         Quantiles of a feature that are tried as thresholds.
     max_depth : int or None, default=None
@@ -379,8 +383,18 @@ class ToPsClassifier(ClassifierMixin, _TreesOfPredictors):  # type: ignore[misc]
         0, 1 or 2 for S, V¹ or V²; -1 for a row of weight zero.
     fit_failures_ : list of FitFailure
         Candidates lost because a learner failed.
+    fits_ : FitCount
+        Fits of slow learners that the search made, and that an exhaustive one would make.
     n_features_in_, feature_names_in_
         As in scikit-learn.
+
+    Notes
+    -----
+    These learners are fitted at all splits of a node at once, with the same result as one by one:
+    ``LinearRegression``, ``Ridge`` (with a direct solver), and
+    ``LogisticRegression(solver="newton-cholesky", tol=1e-6)`` or tighter for two classes or inside
+    a ``OneVsRestClassifier``; the latter two also behind a ``StandardScaler`` in a Pipeline. Any
+    other option of theirs makes them slow learners like all others.
 
     Examples
     --------

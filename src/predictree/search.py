@@ -18,11 +18,10 @@ ITSELF = None  # owner of a candidate that was trained on the very node it is of
 BATCH = 1 << 22  # numbers that the quick learners may have in hand at a time
 
 # Racing: shares of the rows for the slow learners before they get all, the rows below which a share
-# is not worth the fit, how many splits get all rows, and how much longer each list before is.
+# is not worth the fit, and the lengths of the shortlists for as many rounds as are left.
 SHARES = (1 / 9, 1 / 3)
-LEAST_ROWS = 2000
-FINALISTS = 3
-NARROWING = 3
+LEAST_ROWS = 500
+SHORTLISTS = {3: (27, 9, 4), 2: (12, 4), 1: (8,)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,16 +269,14 @@ def racing(search: Search) -> Finding:
     """Try every split with the quick learners, and the slow ones on a shrinking shortlist.
 
     The slow learners are trained on a growing share of the rows; only what was trained on all of
-    them can win. Splits are ranked by the best pair of predictors, and also by the best pair
-    of predictors trained on the children, for these are what more rows improve.
+    them can win.
     """
     if not search.slow:
         return exhaustive(search)
     shares = [share for share in SHARES if share * len(search.region.train) >= LEAST_ROWS] + [1.0]
     trials = search.ranking_trials()
-    for stage, share in enumerate(shares):
-        size = FINALISTS * NARROWING ** (len(shares) - 1 - stage)
-        trials = search.trials(best_of(search, trials, size), share)
+    for share, length in zip(shares, SHORTLISTS[len(shares)], strict=True):
+        trials = search.trials(best_of(search, trials, length), share)
     return search.finding(trials)
 
 
@@ -287,7 +284,11 @@ SEARCHES: dict[str, Callable[[Search], Finding]] = {"exhaustive": exhaustive, "r
 
 
 def best_of(search: Search, trials: Iterable[Trial], size: int) -> list[list[Split]]:
-    """Return the most promising splits, by feature and in order."""
+    """Return the most promising splits, by feature and in order.
+
+    The first is that of the best pair of predictors so far. The others follow by the best pair
+    trained on the children: what is trained on ancestors is as good as it will get.
+    """
     splits, joint, own = [], [], []
     m = len(search.problem.learners)
     for trial in trials:
@@ -296,9 +297,8 @@ def best_of(search: Search, trials: Iterable[Trial], size: int) -> list[list[Spl
         splits.append(trial.split)
         joint.append(losses.min())
         own.append(losses[:m, :m].min())
-    rankings = np.argsort([joint, own], axis=1, kind="stable")
-    first_seen = dict.fromkeys(rankings.T.ravel().tolist())
-    chosen = [splits[i] for i in sorted(list(first_seen)[:size])]
+    ranked = [*np.argsort(joint, kind="stable")[:1], *np.argsort(own, kind="stable")]
+    chosen = [splits[i] for i in sorted(list(dict.fromkeys(ranked))[:size])]
     return [list(group) for _, group in groupby(chosen, key=lambda split: split.feature)]
 
 
