@@ -58,20 +58,20 @@ def test_fits_are_counted(regimes):
 def test_a_growing_share_of_the_rows(regimes, monkeypatch, spy):
     X, y = regimes
     monkeypatch.setattr(search, "LEAST_ROWS", 1)
-    monkeypatch.setattr(search, "SHORTLISTS", {3: (12, 6, 2)})
+    monkeypatch.setattr(search, "SHORTLISTS", {2: (12, 2)})
     model = ToPsRegressor([("spy", spy)], search="racing", max_depth=1, random_state=0).fit(X, y)
     n = int((model.partition_ == 0).sum())
     sizes = np.array([len(rows) for rows, _, _ in type(spy).seen[1:]])
     pairs = sizes[: len(sizes) // 2 * 2].reshape(-1, 2).sum(axis=1)  # both sides of a split
-    expected = [n / 9] * 12 + [n / 3] * 6 + [n] * 2
-    np.testing.assert_allclose(pairs[:20], expected, atol=2)
-    assert model.fits_.made == 40
+    expected = [n / 9] * 12 + [n] * 2
+    np.testing.assert_allclose(pairs[:14], expected, atol=2)
+    assert model.fits_.made == 28
 
 
 @pytest.mark.parametrize("missing", [False, True])
 def test_without_a_quick_learner_linear_regression_ranks_the_splits(missing, monkeypatch):
     """The first learner tells nothing of where to split; the slope in feature 0 turns at x₂ = 0."""
-    monkeypatch.setattr(search, "SHORTLISTS", {2: (3, 2)})
+    monkeypatch.setattr(search, "SHORTLISTS", {1: (2,)})
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3000, 6))
     y = np.where(X[:, 2] > 0, 2, -2) * X[:, 0] + 0.1 * rng.normal(size=3000)

@@ -5,12 +5,13 @@ from collections import Counter, deque
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import islice
 
 import numpy as np
 
 from predictree.exceptions import InvalidInputError, NoPredictorError, UndefinedLossWarning
 from predictree.execution import Executor, Failure, attempt, muted_warnings
-from predictree.learners import has_closed_form
+from predictree.learners import fit_by_sums, has_closed_form
 from predictree.losses import tolerance
 from predictree.problem import ROOT_PATH, Problem, Region
 from predictree.search import (
@@ -123,17 +124,31 @@ class Grower:
 
     def _fit_globally(self, region: Region) -> Pool:
         """Train every learner on all of S; these models are at hand when a node wants one."""
+        problem, n_folds = self.problem, self.problem.partition.n_folds
+        slow = [i for i, learner in enumerate(problem.learners) if not fit_by_sums(learner)]
+        fits = self.executor.map(
+            partial(fit_one, problem, region), [(i, f) for i in slow for f in range(n_folds)]
+        )
+        fitted: dict[int, list[Model | Failure]] = {i: list(islice(fits, n_folds)) for i in slow}
         pool = []
-        for i, learner in enumerate(self.problem.learners):
-            scores = attempt(learner.name, partial(self._global_scores, i, region))
+        for i, learner in enumerate(problem.learners):
+            scores = attempt(learner.name, partial(self._global_scores, i, region, fitted.get(i)))
             if isinstance(scores, Failure):
                 self._record(0, [scores])
             else:
                 pool.append(Candidate(ITSELF, i, scores))
         return pool
 
-    def _global_scores(self, i: int, region: Region) -> FloatArray:
-        models = self.problem.fit(self.problem.learners[i], region.train, ROOT_PATH)
+    def _global_scores(
+        self, i: int, region: Region, fitted: list[Model | Failure] | None
+    ) -> FloatArray | Failure:
+        if fitted is None:
+            models = self.problem.fit(self.problem.learners[i], region.train, ROOT_PATH)
+        else:
+            for model in fitted:
+                if isinstance(model, Failure):
+                    return model
+            models = tuple(fitted)  # type: ignore[arg-type]
         scores = self.problem.held_out(models, region.v1)
         self.global_models[0, i] = models
         return scores
@@ -301,6 +316,13 @@ class Grower:
             n_v2=len(node.region.v2),
             weights=None if weights is None else _path_records(node, names, weights),
         )
+
+
+def fit_one(problem: Problem, region: Region, place: tuple[int, int]) -> Model | Failure:
+    """Fit one learner without one fold on all of S."""
+    learner = problem.learners[place[0]]
+    fit = partial(problem.fit_fold, learner, region.train, ROOT_PATH, place[1])
+    return attempt(learner.name, fit)
 
 
 def _path_records(

@@ -179,11 +179,13 @@ class Problem:
             design = self._design(train, train[:0])
             if design is not None:
                 return LinearForm.of(learner, design).models()
-        fold = self.partition.fold[train]
-        return tuple(
-            learner.fit(self.X, self.y, train[fold != f], self.seeds.derive(path, learner.name, f))
-            for f in range(self.partition.n_folds)
-        )
+        folds = range(self.partition.n_folds)
+        return tuple(self.fit_fold(learner, train, path, f) for f in folds)
+
+    def fit_fold(self, learner: Learner, train: IntArray, path: int, f: int) -> Model:
+        """Return the model of one fold, by the learner's own fit."""
+        seed = self.seeds.derive(path, learner.name, f)
+        return learner.fit(self.X, self.y, train[self.partition.fold[train] != f], seed)
 
     def held_out(self, models: tuple[Model, ...], rows: IntArray) -> FloatArray:
         """Return the scores of validation rows, each from the model that never saw its fold."""

@@ -19,9 +19,9 @@ BATCH = 1 << 22  # numbers that the quick learners may have in hand at a time
 
 # Racing: shares of the rows for the slow learners before they get all, the rows below which a share
 # is not worth the fit, and the lengths of the shortlists for as many rounds as are left.
-SHARES = (1 / 9, 1 / 3)
+SHARES = (1 / 9,)
 LEAST_ROWS = 500
-SHORTLISTS = {3: (27, 9, 4), 2: (12, 4), 1: (8,)}
+SHORTLISTS = {2: (16, 4), 1: (8,)}
 
 
 @dataclass(frozen=True, slots=True)
