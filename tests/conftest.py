@@ -53,3 +53,11 @@ def regimes():
     X = np.column_stack([rng.integers(0, 2, 600).astype(float), rng.normal(size=(600, 2))])
     slope = np.where(X[:, 0] == 1, 2.0, -2.0)
     return X, slope * X[:, 1] + 0.3 * rng.normal(size=600)
+
+
+HELD_OUT = {
+    "validation": (0.75, 0.15, 0.10),
+    "weights": "path",
+    "min_gain_se": 0.0,
+}
+"""The paper's parts and weights, for tests of what happens to them."""

@@ -60,7 +60,9 @@ def fit_both(problem, loss, n_classes):
     if loss == "error" and n_classes == 2:  # the oracle takes the first class at ½, always
         chosen = [*chosen, "logistic"] if "logistic" not in chosen else chosen
     learners = [(name, portfolio[name]) for name in chosen]
-    model = estimator(learners, loss=loss, search="exhaustive", **limits)
+    model = estimator(
+        learners, loss=loss, search="exhaustive", weights="path", min_gain_se=0.0, **limits
+    )
     model.fit(X, y, partition=part)
     oracle = NaiveToPs(
         [portfolio[name] for name in chosen],

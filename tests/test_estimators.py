@@ -20,7 +20,7 @@ from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 
-from conftest import Raises, Spy
+from conftest import HELD_OUT, Raises, Spy
 from predictree import ToPsClassifier, ToPsRegressor
 from predictree.exceptions import (
     InvalidInputError,
@@ -41,7 +41,7 @@ def binary():
 def test_a_tree_finds_what_a_line_cannot(regimes):
     X, y = regimes
     line = LinearRegression().fit(X[:400], y[:400]).score(X[400:], y[400:])
-    tops = ToPsRegressor("lr", random_state=0).fit(X[:400], y[:400])
+    tops = ToPsRegressor("lr", random_state=0, **HELD_OUT).fit(X[:400], y[:400])
     assert line < 0.2
     assert tops.score(X[400:], y[400:]) > 0.95
     assert tops.tree_[0].split.feature == 0
@@ -72,7 +72,9 @@ def test_paper_is_the_paper():
 def test_depth_zero_with_one_classifier_is_that_classifier(binary, learner, loss):
     X, y = binary
     labels = np.array(["no", "yes"])[y]
-    tops = ToPsClassifier([("a", learner)], loss=loss, max_depth=0, random_state=0).fit(X, labels)
+    tops = ToPsClassifier([("a", learner)], loss=loss, max_depth=0, random_state=0, **HELD_OUT).fit(
+        X, labels
+    )
     S = tops.partition_ == 0
     alone = learner.fit(X[S], labels[S])
     np.testing.assert_array_equal(tops.predict_proba(X), alone.predict_proba(X))
@@ -81,14 +83,14 @@ def test_depth_zero_with_one_classifier_is_that_classifier(binary, learner, loss
 
 def test_depth_zero_with_one_regressor_is_that_regressor(regimes):
     X, y = regimes
-    tops = ToPsRegressor([("a", Ridge())], max_depth=0, random_state=0).fit(X, y)
+    tops = ToPsRegressor([("a", Ridge())], max_depth=0, random_state=0, **HELD_OUT).fit(X, y)
     S = tops.partition_ == 0
     np.testing.assert_allclose(tops.predict(X), Ridge().fit(X[S], y[S]).predict(X), atol=1e-9)
 
 
 def test_no_row_of_v1_or_v2_reaches_a_fit(regimes, spy):
     X, y = regimes
-    model = ToPsRegressor([("spy", spy)], random_state=0, max_depth=3).fit(X, y)
+    model = ToPsRegressor([("spy", spy)], random_state=0, max_depth=3, **HELD_OUT).fit(X, y)
     assert len(model.tree_) > 3
     training = {row.tobytes() for row in X[model.partition_ == 0]}
     for rows, labels, _ in Spy.seen:
@@ -99,7 +101,7 @@ def test_no_row_of_v1_or_v2_reaches_a_fit(regimes, spy):
 def test_a_users_own_partition_is_kept(regimes, spy):
     X, y = regimes
     part = np.arange(len(X)) % 3
-    model = ToPsRegressor([("spy", spy)], max_depth=1).fit(X, y, partition=part)
+    model = ToPsRegressor([("spy", spy)], max_depth=1, **HELD_OUT).fit(X, y, partition=part)
     assert (model.partition_ == part).all()
     assert max(len(rows) for rows, _, _ in Spy.seen) == (part == 0).sum()
 
@@ -143,7 +145,11 @@ def test_a_callable_loss_grows_the_tree_of_its_namesake(binary):
 
     w = np.random.default_rng(0).uniform(0.5, 2, len(y))
     trees = [
-        list(ToPsClassifier("lr", loss=loss, random_state=0, max_depth=2).fit(X, y, w).tree_)
+        list(
+            ToPsClassifier("lr", loss=loss, random_state=0, max_depth=2, **HELD_OUT)
+            .fit(X, y, w)
+            .tree_
+        )
         for loss in ("auc", one_minus_auc)
     ]
     assert len(trees[0]) > 1
@@ -154,7 +160,7 @@ def test_a_callable_loss_grows_the_tree_of_its_namesake(binary):
 
 def test_probabilities_are_usable_by_scikit_learns_metrics(binary):
     X, y = binary
-    model = ToPsClassifier("lr", loss="log_loss", random_state=0, max_depth=1).fit(X, y)
+    model = ToPsClassifier("lr", loss="log_loss", random_state=0, max_depth=1, **HELD_OUT).fit(X, y)
     V1 = model.partition_ == 1
     root = model.tree_.predictors[0].scores(X[V1])[:, 1].clip(0, 1)
     assert model.tree_[0].loss == pytest.approx(log_loss(y[V1], root))
@@ -197,6 +203,7 @@ def test_weights_are_repetitions_in_a_grown_tree(regimes):
     X, y = regimes
     times = np.random.default_rng(0).integers(0, 3, len(y))
     settings = {"random_state": 0, "max_depth": 3, "min_samples_leaf": 1, "min_samples_val": 1}
+    settings |= HELD_OUT
     weighted = ToPsRegressor("lr", **settings).fit(X, y, sample_weight=times)
     again = np.repeat(np.arange(len(y)), times)
     repeated = ToPsRegressor("lr", **settings).fit(X[again], y[again])
@@ -261,7 +268,7 @@ def test_tiny_weights_are_weights(binary):
 def test_three_classes_and_features_far_from_zero(binary):
     X, _ = binary
     y = np.digitize(X[:, 0] + X[:, 1], [-1, 1])
-    tops = ToPsClassifier("lr", max_depth=0, random_state=0).fit(X + 50, y)
+    tops = ToPsClassifier("lr", max_depth=0, random_state=0, **HELD_OUT).fit(X + 50, y)
     S = tops.partition_ == 0
     raw = [LinearRegression().fit((X + 50)[S], y[S] == c).predict(X + 50) for c in range(3)]
     clipped = np.clip(np.column_stack(raw), 0, None)
@@ -423,7 +430,7 @@ def test_a_learner_may_fail_at_some_nodes_only(binary):
     X, y = binary
     learners = [("big", Raises(below=200))]
     with pytest.warns(LearnerFailedWarning):
-        model = ToPsClassifier(learners, random_state=0, max_depth=2).fit(X, y)
+        model = ToPsClassifier(learners, random_state=0, max_depth=2, **HELD_OUT).fit(X, y)
     assert len(model.tree_) > 1
     assert all(model.tree_[node.trained_on].n_train >= 200 for node in model.tree_)
 
@@ -448,7 +455,9 @@ def test_a_learner_that_is_not_reproducible_is_kept_at_the_root_only(regimes):
     X, y = regimes
     learners = [("fickle", Fickle()), ("ridge", Ridge(alpha=50))]
     with pytest.warns(LearnerFailedWarning, match="give it a random_state"):
-        model = ToPsRegressor(learners, random_state=0, max_depth=1, n_thresholds=1).fit(X, y)
+        model = ToPsRegressor(
+            learners, random_state=0, max_depth=1, n_thresholds=1, **HELD_OUT
+        ).fit(X, y)
     assert [node.learner for node in model.tree_][1:] == ["ridge", "ridge"]
 
 
@@ -458,7 +467,9 @@ def test_a_learner_that_fails_on_v2_alone_loses_its_candidacy(regimes):
     X[part == 2, 0] += 100
     learners = [("picky", Picky()), ("ridge", Ridge(alpha=50))]
     with pytest.warns(LearnerFailedWarning, match="picky .*NaN"):
-        model = ToPsRegressor(learners, max_depth=1, n_thresholds=1).fit(X, y, partition=part)
+        model = ToPsRegressor(learners, max_depth=1, n_thresholds=1, **HELD_OUT).fit(
+            X, y, partition=part
+        )
     assert {node.learner for node in model.tree_} == {"ridge"}
 
 
@@ -494,14 +505,14 @@ def test_threads_leave_no_trace_in_the_warning_machinery(binary):
     before = warnings.showwarning
     with joblib.parallel_config(backend="threading", n_jobs=2):
         learners = [("warns", WarnsSometimes())]
-        ToPsRegressor(learners, random_state=0, max_depth=1, n_thresholds=2).fit(X, y)
+        ToPsRegressor(learners, random_state=0, max_depth=1, n_thresholds=2, **HELD_OUT).fit(X, y)
     assert warnings.showwarning is before
 
 
 def test_a_tie_is_the_learners_own(binary):
     X, y = binary
     learner = KNeighborsClassifier(4)
-    tops = ToPsClassifier([("near", learner)], max_depth=0, random_state=0).fit(X, y)
+    tops = ToPsClassifier([("near", learner)], max_depth=0, random_state=0, **HELD_OUT).fit(X, y)
     S = tops.partition_ == 0
     assert (learner.fit(X[S], y[S]).predict_proba(X) == 0.5).any()
     np.testing.assert_array_equal(tops.predict(X), learner.predict(X))
@@ -525,7 +536,7 @@ def test_one_class_in_v1_leaves_a_lone_root_under_auc(binary):
     part = np.where(y == 1, 0, np.arange(len(y)) % 3)
     part[np.flatnonzero(y == 1)[:5]] = 2
     with pytest.warns(UndefinedLossWarning, match="'auc' cannot be computed on the"):
-        model = ToPsClassifier("lr", loss="auc").fit(X, y, partition=part)
+        model = ToPsClassifier("lr", loss="auc", **HELD_OUT).fit(X, y, partition=part)
     assert len(model.tree_) == 1
     assert np.isnan(model.tree_[0].loss)
 
@@ -552,7 +563,7 @@ def test_an_interrupt_leaves_the_old_state(regimes):
         ({"loss": "gini"}, "loss='gini' is not a classification loss"),
         ({"learners": "best"}, "learners='best' is not a preset"),
         ({"validation": (0.5, 0.5)}, "validation="),
-        ({"weights": "even"}, "weights='even': it must be 'path'"),
+        ({"weights": "even"}, "weights='even': it must be 'shrunk' or 'path'"),
         ({"search": "lucky"}, "search='lucky': it must be 'auto' or 'exhaustive' or 'racing'"),
         ({"n_thresholds": 0}, "n_thresholds=0: it must be a whole number of at least 1"),
         ({"n_thresholds": 2.5}, "n_thresholds=2.5"),
@@ -602,7 +613,7 @@ def test_bad_data(binary, X, fit, message):
     rows = X(binary[0])
     y = binary[1][: len(rows)]
     with pytest.raises(ValueError, match=message):
-        ToPsClassifier("lr").fit(rows, y, **fit)
+        ToPsClassifier("lr", **HELD_OUT).fit(rows, y, **fit)
 
 
 def test_one_class(binary):

@@ -39,7 +39,7 @@ def held_out(n):
 def two_folds(n):
     """Every row trains in one fold and is judged in the other."""
     rows = np.arange(n)
-    return Partition(train=rows, v1=rows, v2=rows, fold=rows % 2, n_folds=2)
+    return Partition.from_folds(rows % 2)
 
 
 @pytest.mark.parametrize("make_partition", [held_out, two_folds])
@@ -47,7 +47,7 @@ def test_the_true_split_is_found(regimes, make_partition):
     X, y = regimes
     grower = Grower(problem(X, y, make_partition(len(X))), limits(max_depth=1), Executor())
     grower.grow()
-    tree = grower.freeze(weigh(grower.problem, grower.nodes, grower.predictors, 5))
+    tree = grower.freeze(weigh(grower.problem, grower, 5))
     tree.validate()
     assert tree[0].split.feature == 0
     assert tree[0].split_loss < 0.2 < tree[0].loss
@@ -69,7 +69,7 @@ def test_with_folds_a_predictor_is_the_mean_of_its_models(regimes):
     X, y = regimes
     grower = Grower(problem(X, y, two_folds(len(X))), limits(max_depth=0), Executor())
     grower.grow()
-    tree = grower.freeze(weigh(grower.problem, grower.nodes, grower.predictors, 5))
+    tree = grower.freeze(weigh(grower.problem, grower, 5))
     halves = [LinearRegression().fit(X[f::2], y[f::2]).predict(X) for f in (1, 0)]
     np.testing.assert_allclose(tree.scores(X)[:, 0], np.mean(halves, axis=0))
 

@@ -6,6 +6,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from conftest import HELD_OUT
 from predictree import ToPsClassifier, ToPsRegressor, search
 from predictree.learners import adapt
 from predictree.losses import LogLoss
@@ -26,30 +27,36 @@ def splits_of(model):
 
 def test_auto_races_only_where_a_learner_has_no_closed_form(regimes):
     X, y = regimes
-    assert ToPsRegressor("lr", random_state=0).fit(X, y).fits_.made == 0
-    fits = ToPsRegressor(TREES, random_state=0).fit(X, y).fits_
+    assert ToPsRegressor("lr", random_state=0, **HELD_OUT).fit(X, y).fits_.made == 0
+    fits = ToPsRegressor(TREES, random_state=0, **HELD_OUT).fit(X, y).fits_
     assert 0 < fits.made < fits.exhaustive
 
 
 def test_racing_with_room_for_all_splits_is_exhaustive(regimes, monkeypatch):
     X, y = regimes
     learners = [("linear", LinearRegression(tol=1e-12)), *TREES]
-    whole = ToPsRegressor(learners, search="exhaustive", max_depth=3, random_state=0).fit(X, y)
+    whole = ToPsRegressor(
+        learners, search="exhaustive", max_depth=3, random_state=0, **HELD_OUT
+    ).fit(X, y)
     monkeypatch.setattr(search, "SHORTLISTS", {1: (10**6,)})
-    raced = ToPsRegressor(learners, search="racing", max_depth=3, random_state=0).fit(X, y)
+    raced = ToPsRegressor(learners, search="racing", max_depth=3, random_state=0, **HELD_OUT).fit(
+        X, y
+    )
     assert splits_of(raced) == splits_of(whole)
     assert raced.fits_ == whole.fits_
 
 
 def test_racing_of_quick_learners_is_exhaustive(regimes):
     X, y = regimes
-    models = [ToPsRegressor("lr", search=s, random_state=0).fit(X, y) for s in search.SEARCHES]
+    models = [
+        ToPsRegressor("lr", search=s, random_state=0, **HELD_OUT).fit(X, y) for s in search.SEARCHES
+    ]
     assert splits_of(models[0]) == splits_of(models[1])
 
 
 def test_fits_are_counted(regimes):
     X, y = regimes
-    model = ToPsRegressor(TREES, search="racing", max_depth=1, random_state=0).fit(X, y)
+    model = ToPsRegressor(TREES, search="racing", max_depth=1, random_state=0, **HELD_OUT).fit(X, y)
     n_splits = 16  # one of the binary feature, and those of the others with enough rows of V¹
     assert model.fits_.exhaustive == 2 * len(TREES) * n_splits
     assert model.fits_.made == 2 * len(TREES) * 8
@@ -59,7 +66,9 @@ def test_a_growing_share_of_the_rows(regimes, monkeypatch, spy):
     X, y = regimes
     monkeypatch.setattr(search, "LEAST_ROWS", 1)
     monkeypatch.setattr(search, "SHORTLISTS", {2: (12, 2)})
-    model = ToPsRegressor([("spy", spy)], search="racing", max_depth=1, random_state=0).fit(X, y)
+    model = ToPsRegressor(
+        [("spy", spy)], search="racing", max_depth=1, random_state=0, **HELD_OUT
+    ).fit(X, y)
     n = int((model.partition_ == 0).sum())
     sizes = np.array([len(rows) for rows, _, _ in type(spy).seen[1:]])
     pairs = sizes[: len(sizes) // 2 * 2].reshape(-1, 2).sum(axis=1)  # both sides of a split
@@ -78,7 +87,9 @@ def test_without_a_quick_learner_linear_regression_ranks_the_splits(missing, mon
     if missing:
         X[rng.random(X.shape) < 0.1] = np.nan
     learner = HistGradientBoostingRegressor(max_iter=5, max_leaf_nodes=4)
-    model = ToPsRegressor([("boosting", learner)], max_depth=1, random_state=0).fit(X, y)
+    model = ToPsRegressor([("boosting", learner)], max_depth=1, random_state=0, **HELD_OUT).fit(
+        X, y
+    )
     assert model.tree_[0].split.feature == 2
     assert abs(model.tree_[0].split.threshold) < 0.3
 
@@ -86,7 +97,9 @@ def test_without_a_quick_learner_linear_regression_ranks_the_splits(missing, mon
 def test_the_same_tree_whatever_the_jobs(regimes):
     X, y = regimes
     models = [
-        ToPsRegressor(TREES, search="racing", max_depth=2, n_jobs=n, random_state=0).fit(X, y)
+        ToPsRegressor(
+            TREES, search="racing", max_depth=2, n_jobs=n, random_state=0, **HELD_OUT
+        ).fit(X, y)
         for n in (1, 2)
     ]
     assert splits_of(models[0]) == splits_of(models[1])
@@ -98,7 +111,9 @@ def test_racing_classifies(regimes):
     learners = [("tree", DecisionTreeClassifier(max_depth=3))]
     for k, loss in ((2, "auc"), (4, "log_loss")):
         codes = np.digitize(y, np.quantile(y, np.arange(1, k) / k))
-        model = ToPsClassifier(learners, loss=loss, search="racing", random_state=0).fit(X, codes)
+        model = ToPsClassifier(
+            learners, loss=loss, search="racing", random_state=0, **HELD_OUT
+        ).fit(X, codes)
         assert model.tree_[0].split_loss < model.tree_[0].loss
 
 

@@ -1,5 +1,6 @@
 import pandas as pd
 
+from conftest import HELD_OUT
 from predictree import ToPsRegressor, export_text
 from predictree.tree import Node, PathWeight, Predictor, Split, Tree
 
@@ -21,7 +22,7 @@ def test_every_part_of_a_node_is_shown():
 
 def test_an_estimator_shows_its_tree(regimes):
     X, y = regimes
-    model = ToPsRegressor("lr", random_state=0, max_depth=2).fit(X, y)
+    model = ToPsRegressor("lr", random_state=0, max_depth=2, **HELD_OUT).fit(X, y)
     text = model.export_text()
     assert text == export_text(model)
     assert text.splitlines()[1].startswith("├─ x0 < 0.5: linear")

@@ -5,12 +5,8 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from predictree.losses import Judged
-from predictree.weights import (
-    path_weights,
-    simplex_absolute,
-    simplex_least_squares,
-    simplex_log_loss,
-)
+from predictree.simplex import simplex_absolute, simplex_least_squares, simplex_log_loss
+from predictree.weights import path_weights
 from reference.simplex import square_weights
 
 seeds = st.integers(0, 2**32 - 1)

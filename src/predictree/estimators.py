@@ -3,12 +3,12 @@
 import warnings
 from abc import ABCMeta, abstractmethod
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_regressor
@@ -25,18 +25,22 @@ from predictree.learners import Learner, adapt, has_closed_form, resolve_learner
 from predictree.learners.adapter import take_rows, takes_missing_values, weight_keyword
 from predictree.learners.presets import is_named
 from predictree.losses import Error, Labels, Loss, decide, probabilities, resolve_loss
+from predictree.mixing import Mixer
 from predictree.partition import (
     Partition,
+    assign_folds,
     check_codes,
     check_fractions,
     check_groups,
     check_parts,
+    folds_of,
     hold_out,
 )
 from predictree.problem import Problem, Seeds
-from predictree.search import SEARCHES, Limits
+from predictree.search import SEARCHES, FitCount, Limits
 from predictree.tree import FloatArray, IntArray, Tree
-from predictree.weights import weigh
+from predictree.verdict import Evidence, Verdict, judge
+from predictree.weights import evidence, mixture_weights, weigh
 
 PAPER: dict[str, Any] = {
     "validation": (0.75, 0.15, 0.10),
@@ -47,6 +51,9 @@ PAPER: dict[str, Any] = {
     "min_samples_leaf": 1,
     "min_samples_val": 1,
     "min_gain": 0.0,
+    "min_gain_se": 0.0,
+    "refit": False,
+    "n_repeats": 1,
 }
 NO_PART = -1  # in partition_: a row of weight zero
 
@@ -58,17 +65,21 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
 
     def __init__(
         self,
-        learners: Any = "paper",
+        learners: Any = "default",
         *,
         loss: Any = "auto",
-        validation: Any = (0.75, 0.15, 0.10),
-        weights: str = "path",
+        validation: Any = 5,
+        weights: str = "shrunk",
+        shrinkage: float = 100.0,
         search: str = "auto",
         n_thresholds: int = 9,
         max_depth: int | None = None,
         min_samples_leaf: int = 20,
         min_samples_val: int = 10,
         min_gain: float = 0.0,
+        min_gain_se: float = 1.645,
+        refit: bool = False,
+        n_repeats: int = 1,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -76,12 +87,16 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         self.loss = loss
         self.validation = validation
         self.weights = weights
+        self.shrinkage = shrinkage
         self.search = search
         self.n_thresholds = n_thresholds
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
         self.min_samples_val = min_samples_val
         self.min_gain = min_gain
+        self.min_gain_se = min_gain_se
+        self.refit = refit
+        self.n_repeats = n_repeats
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -120,7 +135,7 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         -------
         self
         """
-        limits = self._limits()
+        limits, mixes = self._limits(), self.weights == "shrunk"
         named = resolve_learners(self.learners, self._task)
         table = read_table(X, y, sample_weight, self._task, _any_allows_nan(named), self)
         columns = _columns_of(X)
@@ -128,19 +143,30 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         weight = None if table.weight is None else table.spread(table.weight, 0.0)
         metadata = self._metadata(named, weight, groups, fit_params)
         learners, unfit = self._learners(named, table, metadata, loss.proper)
-        seeds = Seeds(int(check_random_state(self.random_state).randint(2**31 - 1)))
-        codes = self._codes(table, partition, groups, seeds)
-        parts = Partition.from_codes(codes)
-        problem = Problem(table.X, table.y, table.weight, parts, learners, loss, seeds)
-        with Executor(self.n_jobs) as executor:
-            shared = problem.shared(executor)
-            grower = Grower(shared, limits, executor, self._search_for(learners))
-            grower.grow()
-        weights = weigh(problem, grower.nodes, grower.predictors, limits.min_samples_val)
-        tree = grower.freeze(weights)
-        _warn_of(unfit + grower.failures)
-        self._adopt(tree, problem, table, codes, columns, unfit + grower.failures)
-        self.fits_ = grower.fits
+        entropy = int(check_random_state(self.random_state).randint(2**31 - 1))
+        draw = self._partitions(table, partition, groups)
+        repeats, failures, fits = [], unfit, FitCount()
+        for repeat in range(self.n_repeats):
+            seeds = Seeds(entropy, repeat)
+            parts = draw(seeds).pooled() if mixes else draw(seeds)
+            problem = Problem(table.X, table.y, table.weight, parts, learners, loss, seeds)
+            with Executor(self.n_jobs) as executor:
+                shared = problem.shared(executor)
+                mixer = Mixer(shared, self.shrinkage) if mixes else None
+                grower = Grower(shared, limits, executor, self._search_for(learners), mixer)
+                grower.grow()
+                weights = (
+                    mixture_weights(grower)
+                    if mixes
+                    else weigh(problem, grower, limits.min_samples_val)
+                )
+                tree = grower.freeze(weights, self.refit)
+            repeats.append((tree, problem, evidence(problem, grower, weights)))
+            failures, fits = failures + grower.failures, fits + grower.fits
+        _warn_of(failures)
+        self._adopt([tree for tree, _, _ in repeats], repeats[0][1], table, columns, failures)
+        self.fits_ = fits
+        self.verdict_ = _verdict([(problem, seen) for _, problem, seen in repeats])
         return self
 
     def _search_for(self, learners: tuple[Learner, ...]) -> str:
@@ -151,34 +177,37 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
 
     def _adopt(
         self,
-        tree: Tree,
+        trees: list[Tree],
         problem: Problem,
         table: Table,
-        codes: NDArray[np.int8],
         columns: dict[str, Any],
         failures: list[FitFailure],
-    ) -> Self:
+    ) -> None:
         """Take on a finished fit: nothing of the estimator changes before this."""
         takes_nan = {learner.name: learner.allows_nan for learner in problem.learners}
+        used = [predictor for tree in trees for predictor in tree.predictors if predictor.models]
         self.__dict__.pop("feature_names_in_", None)
         self.__dict__.update(columns)
-        self.tree_ = tree
+        self.trees_ = tuple(trees)
+        self.tree_ = trees[0]
         self.loss_ = problem.loss
-        self.partition_ = table.spread(codes, NO_PART)
+        self.partition_ = table.spread(problem.partition.codes, NO_PART)
         self.fit_failures_ = failures
-        self._allows_nan = all(takes_nan[predictor.learner] for predictor in tree.predictors)
+        self._allows_nan = all(takes_nan[predictor.learner] for predictor in used)
         self._half_is_second = isinstance(problem.loss, Error) and problem.loss.half_is_second
         if table.classes is not None:
             self.classes_ = table.classes
-        return self
 
     def _limits(self) -> Limits:
-        _check_choice("weights", self.weights, ("path",))
+        _check_choice("weights", self.weights, ("shrunk", "path"))
         _check_choice("search", self.search, ("auto", *SEARCHES))
         _check_number("n_thresholds", self.n_thresholds, Integral, 1)
         _check_number("min_samples_leaf", self.min_samples_leaf, Integral, 1)
         _check_number("min_samples_val", self.min_samples_val, Integral, 1)
         _check_number("min_gain", self.min_gain, Real, 0)
+        _check_number("min_gain_se", self.min_gain_se, Real, 0)
+        _check_number("shrinkage", self.shrinkage, Real, 0)
+        _check_number("n_repeats", self.n_repeats, Integral, 1)
         if self.max_depth is not None:
             _check_number("max_depth", self.max_depth, Integral, 0)
         if not (self.n_jobs is None or isinstance(self.n_jobs, Integral)):
@@ -189,21 +218,37 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
             min_samples_leaf=self.min_samples_leaf,
             min_samples_val=self.min_samples_val,
             min_gain=self.min_gain,
+            min_gain_se=self.min_gain_se,
         )
 
     @abstractmethod
     def _loss_for(self, named: list[tuple[str, Any]], classes: Labels | None) -> Loss:
         """Return the loss to use, with "auto" resolved."""
 
-    def _codes(self, table: Table, partition: Any, groups: Any, seeds: Seeds) -> NDArray[np.int8]:
+    def _partitions(
+        self, table: Table, partition: Any, groups: Any
+    ) -> Callable[[Seeds], Partition]:
+        """Return what draws the partition of each repetition."""
         if partition is not None and groups is not None:
             raise InvalidInputError("give partition or groups, not both: a partition is final")
         if partition is not None:
-            return check_parts(check_codes(partition, table.n_given)[table.kept])
-        shares = check_fractions(self.validation)
+            parts = check_parts(check_codes(partition, table.n_given)[table.kept])
+            return lambda seeds: Partition.from_codes(parts)
         together = None if groups is None else check_groups(groups, table.n_given)[table.kept]
         strata = None if table.classes is None else table.y
-        return hold_out(table.X, strata, together, shares, seeds.generator())
+        if hasattr(self.validation, "split"):
+            folds = folds_of(self.validation, table.X, table.y, together)
+            return lambda seeds: Partition.from_folds(folds[seeds.repeat % len(folds)])
+        if isinstance(self.validation, Integral) and not isinstance(self.validation, bool):
+            _check_number("validation", self.validation, Integral, 2)
+            n_folds = int(self.validation)
+            return lambda seeds: Partition.from_folds(
+                assign_folds(table.X, strata, together, n_folds, seeds.generator())
+            )
+        shares = check_fractions(self.validation)
+        return lambda seeds: Partition.from_codes(
+            hold_out(table.X, strata, together, shares, seeds.generator())
+        )
 
     def _metadata(
         self,
@@ -256,7 +301,7 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
     def _scores(self, X: Any) -> FloatArray:
         """Return H(x), an (n, k) array."""
         features = self._features(X)
-        return self.tree_.scores(features)
+        return np.asarray(np.mean([tree.scores(features) for tree in self.trees_], axis=0))
 
     def _features(self, X: Any) -> FloatArray:
         check_is_fitted(self)
@@ -520,6 +565,20 @@ def _check_number(name: str, value: Any, kind: type, least: int) -> None:
     if not isinstance(value, kind) or isinstance(value, bool) or not value >= least:  # type: ignore[operator]
         what = "a whole number" if kind is Integral else "a number"
         raise InvalidInputError(f"{name}={value!r}: it must be {what} of at least {least}")
+
+
+def _verdict(repeats: list[tuple[Problem, Evidence]]) -> Verdict:
+    """Judge the tree, or the mean of the trees if the same rows judge all of them."""
+    problem, first = repeats[0]
+    rows = problem.partition.v2
+    alike = [e for p, e in repeats if np.array_equal(p.partition.v2, rows)]
+    names = [name for name in first.learners if all(name in e.learners for e in alike)]
+    mean = Evidence(
+        np.mean([e.tree for e in alike], axis=0),
+        np.mean([e.stack for e in alike], axis=0),
+        {name: np.mean([e.learners[name] for e in alike], axis=0) for name in names},
+    )
+    return judge(problem.loss, problem.judged(rows), mean)
 
 
 def _warn_of(failures: list[FitFailure]) -> None:

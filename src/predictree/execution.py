@@ -2,7 +2,7 @@
 
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,13 +54,13 @@ class Executor:
             self._folder.cleanup()
             self._folder = None
 
-    def map(self, function: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
+    def map(self, function: Callable[[T], R], tasks: Sequence[T]) -> Iterator[R]:
         """Yield ``function(task)`` for every task, lazily."""
-        if effective_n_jobs(self.n_jobs) == 1:
+        if effective_n_jobs(self.n_jobs) == 1 or not tasks:
             return map(function, tasks)
         parallel = Parallel(n_jobs=self.n_jobs, return_as="generator")
         results: Iterator[R] = parallel(delayed(function)(task) for task in tasks)
-        return results
+        return _one_ahead(results)
 
     def share(self, array: NDArray[Any]) -> NDArray[Any]:
         """Return the array, mapped from a file where tasks go to other processes of this machine.
@@ -76,6 +76,15 @@ class Executor:
         path = Path(self._folder.name) / f"{uuid4().hex}.npy"
         np.save(path, array)
         return np.asanyarray(np.load(path, mmap_mode="r"))
+
+
+def _one_ahead(results: Iterator[R]) -> Iterator[R]:
+    """Yield a result when the next is there: after the last, joblib knows that all were taken."""
+    for first in results:
+        for after in results:
+            yield first
+            first = after
+        yield first
 
 
 def attempt(learner: str, work: Callable[[], R]) -> R | Failure:

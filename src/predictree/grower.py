@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from predictree.exceptions import InvalidInputError, NoPredictorError, Undefined
 from predictree.execution import Executor, Failure, attempt, muted_warnings
 from predictree.learners import fit_by_sums, has_closed_form
 from predictree.losses import tolerance
+from predictree.mixing import Mixer, Mixture, squared_error
 from predictree.problem import ROOT_PATH, Problem, Region
 from predictree.search import (
     ITSELF,
@@ -26,7 +28,7 @@ from predictree.search import (
     Side,
     Site,
 )
-from predictree.tree import FloatArray, Model, Node, PathWeight, Predictor, Split, Tree
+from predictree.tree import FloatArray, IntArray, Model, Node, PathWeight, Predictor, Split, Tree
 
 PredictorKey = tuple[int, int]  # the node it was trained on, and the learner's place in 𝒜
 
@@ -50,6 +52,18 @@ class FitFailure:
     count: int
 
 
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What one predictor has in the prediction of a leaf, on behalf of a node of its path."""
+
+    node: int
+    key: PredictorKey
+    weight: float
+
+
+LeafWeights = Mapping[int, list[Share]]
+
+
 @dataclass(slots=True)
 class GrowingNode:
     """A node C while the tree grows."""
@@ -62,6 +76,8 @@ class GrowingNode:
     pool: Pool
     predictor: PredictorKey
     loss: float
+    scores: FloatArray  # held-out, of what the node predicts with
+    mixture: Mixture | None = None
     split: Split | None = None
     split_loss: float | None = None
     children: "tuple[GrowingNode, GrowingNode] | None" = None
@@ -94,6 +110,7 @@ class Grower:
     limits: Limits
     executor: Executor
     search: str = "exhaustive"
+    mixer: Mixer | None = None  # combines predictors at every node; else a node has a single one
     nodes: list[GrowingNode] = field(default_factory=list)
     predictors: dict[PredictorKey, Kept] = field(default_factory=dict)
     failures: list[FitFailure] = field(default_factory=list)
@@ -111,6 +128,8 @@ class Grower:
         """Take h_X: the learner, trained on all of S, with the least loss on V¹."""
         region = self.problem.root
         pool = self._fit_globally(region)
+        if self.mixer is not None and pool:
+            return self._plant_mixture(region, pool)
         while pool:
             choice, loss = self._least(pool, region)
             side = Side(region, pool, choice)
@@ -122,13 +141,23 @@ class Grower:
         reasons = "; ".join(f"{f.learner}: {f.reason}" for f in self.failures)
         raise NoPredictorError(f"no learner could be fitted on all the training rows: {reasons}")
 
+    def _plant_mixture(self, region: Region, pool: Pool) -> GrowingNode:
+        """Combine all learners trained on all rows: a stack."""
+        assert self.mixer is not None
+        keys, scores = [h.key for h in pool], np.stack([h.scores for h in pool], axis=-1)
+        mixture = self.mixer.mix(region.v1, keys, scores, None)
+        rows = self.problem.judged(region.v1)
+        self.mixer = replace(self.mixer, unit=squared_error(rows, mixture.scores))
+        choice, _ = self._least(pool, region)
+        loss = self.problem.loss.value(rows, mixture.scores)
+        return self._add(None, ROOT_PATH, Side(region, pool, choice, mixture), loss)
+
     def _fit_globally(self, region: Region) -> Pool:
         """Train every learner on all of S; these models are at hand when a node wants one."""
         problem, n_folds = self.problem, self.problem.partition.n_folds
         slow = [i for i, learner in enumerate(problem.learners) if not fit_by_sums(learner)]
-        fits = self.executor.map(
-            partial(fit_one, problem, region), [(i, f) for i in slow for f in range(n_folds)]
-        )
+        tasks = [(i, f, region.train, ROOT_PATH) for i in slow for f in range(n_folds)]
+        fits = self.executor.map(partial(fit_one, problem), tasks)
         fitted: dict[int, list[Model | Failure]] = {i: list(islice(fits, n_folds)) for i in slow}
         pool = []
         for i, learner in enumerate(problem.learners):
@@ -183,7 +212,7 @@ class Grower:
         leaves: tuple[GrowingNode, ...] = ()
         while (proposal := self._propose(node, barred, one_by_one)) is not None:
             sides = [(proposal.left, 2 * node.path), (proposal.right, 2 * node.path + 1)]
-            outcome = self._keep(sides, one_by_one)
+            outcome = None if self.mixer is not None else self._keep(sides, one_by_one)
             if outcome is None:
                 leaves = tuple(
                     self._add(node, path, side, self._own_loss(side)) for side, path in sides
@@ -215,10 +244,12 @@ class Grower:
             node.path,
             node.pool,
             node.loss,
+            node.scores,
+            node.mixture,
             frozenset(barred),
             frozenset(one_by_one),
         )
-        search = Search(self.problem, site, self.limits, self.executor)
+        search = Search(self.problem, site, self.limits, self.executor, self.mixer)
         finding = SEARCHES[self.search](search)
         self.fits += finding.fits
         if not barred:  # a search made again loses the same candidates again
@@ -268,7 +299,8 @@ class Grower:
         return Kept(models, self.problem.held_out(models, self.problem.partition.v2))
 
     def _own_loss(self, side: Side) -> float:
-        return self.problem.loss.value(self.problem.judged(side.region.v1), side.choice.scores)
+        scores = side.choice.scores if side.mixture is None else side.mixture.scores
+        return self.problem.loss.value(self.problem.judged(side.region.v1), scores)
 
     def _add(self, parent: GrowingNode | None, path: int, side: Side, loss: float) -> GrowingNode:
         node_id = len(self.nodes)
@@ -282,6 +314,8 @@ class Grower:
             pool=[replace(h, owner=node_id) if h.owner is ITSELF else h for h in side.pool],
             predictor=(owner, side.choice.learner),
             loss=loss,
+            scores=side.choice.scores if side.mixture is None else side.mixture.scores,
+            mixture=None if side.mixture is None else side.mixture.of_node(node_id),
         )
         self.nodes.append(node)
         return node
@@ -290,16 +324,53 @@ class Grower:
         for failure, count in Counter(failures).items():
             self.failures.append(FitFailure(node_id, failure.learner, failure.reason, count))
 
-    def freeze(self, weights: Mapping[int, FloatArray]) -> Tree:
-        """Return the finished tree, with the weights of the path to every leaf."""
+    @property
+    def leaves(self) -> list[GrowingNode]:
+        """The nodes that were not split."""
+        return [node for node in self.nodes if node.children is None]
+
+    def freeze(self, weights: LeafWeights, refit: bool = False) -> Tree:
+        """Return the finished tree, with the weights of every leaf.
+
+        A predictor that no leaf weighs keeps its name but no models. With ``refit`` a predictor has
+        one model, trained on all rows of its node, in place of one a fold.
+        """
+        used = list(dict.fromkeys(share.key for shares in weights.values() for share in shares))
+        models = self._models(used, refit)
+        weights = {leaf: _rescaled(shares, models) for leaf, shares in weights.items()}
+        keys = dict.fromkeys([*models, *(node.predictor for node in self.nodes)])
         names = [learner.name for learner in self.problem.learners]
-        predictors = [
-            Predictor(names[i], owner, kept.models) for (owner, i), kept in self.predictors.items()
-        ]
+        predictors = [Predictor(names[i], owner, models.get((owner, i), ())) for owner, i in keys]
         nodes = [self._record_of(node, names, weights.get(node.id)) for node in self.nodes]
         return Tree.from_nodes(nodes, predictors, self.problem.n_outputs)
 
-    def _record_of(self, node: GrowingNode, names: list[str], weights: FloatArray | None) -> Node:
+    def _models(
+        self, keys: list[PredictorKey], refit: bool
+    ) -> dict[PredictorKey, tuple[Model, ...]]:
+        """Return the models of predictors; those that are not at hand are fitted."""
+        n_folds = self.problem.partition.n_folds
+        refit = refit and n_folds > 1
+        at_hand = {} if refit else self.global_models | self._kept_models()
+        wanted = [key for key in keys if key not in at_hand]
+        folds = [n_folds] if refit else range(n_folds)  # n_folds is the fold of no row
+        tasks = [
+            (key[1], f, self.nodes[key[0]].region.train, self.nodes[key[0]].path)
+            for key in wanted
+            for f in folds
+        ]
+        fits = self.executor.map(partial(fit_one, self.problem), tasks)
+        for key in wanted:
+            fitted = list(islice(fits, len(folds)))
+            failed = [model for model in fitted if isinstance(model, Failure)]
+            self._record(key[0], failed)
+            if not failed:
+                at_hand[key] = tuple(fitted)  # type: ignore[arg-type]
+        return {key: at_hand[key] for key in keys if key in at_hand}
+
+    def _kept_models(self) -> dict[PredictorKey, tuple[Model, ...]]:
+        return {key: kept.models for key, kept in self.predictors.items()}
+
+    def _record_of(self, node: GrowingNode, names: list[str], shares: list[Share] | None) -> Node:
         owner, learner = node.predictor
         return Node(
             id=node.id,
@@ -314,21 +385,27 @@ class Grower:
             n_train=len(node.region.train),
             n_v1=len(node.region.v1),
             n_v2=len(node.region.v2),
-            weights=None if weights is None else _path_records(node, names, weights),
+            weights=None
+            if shares is None
+            else tuple(
+                PathWeight(share.node, names[share.key[1]], share.key[0], share.weight)
+                for share in shares
+            ),
         )
 
 
-def fit_one(problem: Problem, region: Region, place: tuple[int, int]) -> Model | Failure:
-    """Fit one learner without one fold on all of S."""
-    learner = problem.learners[place[0]]
-    fit = partial(problem.fit_fold, learner, region.train, ROOT_PATH, place[1])
-    return attempt(learner.name, fit)
+def fit_one(problem: Problem, task: tuple[int, int, IntArray, int]) -> Model | Failure:
+    """Fit one learner without one fold, on the rows of the node at a path."""
+    i, fold, train, path = task
+    learner = problem.learners[i]
+    return attempt(learner.name, partial(problem.fit_fold, learner, train, path, fold))
 
 
-def _path_records(
-    leaf: GrowingNode, names: list[str], weights: FloatArray
-) -> tuple[PathWeight, ...]:
-    return tuple(
-        PathWeight(node.id, names[node.predictor[1]], node.predictor[0], float(weight))
-        for node, weight in zip(leaf.ancestry(), weights, strict=True)
-    )
+def _rescaled(shares: list[Share], models: Mapping[PredictorKey, Any]) -> list[Share]:
+    """Leave out the predictors that have no models, and let the others sum to one."""
+    known = [share for share in shares if share.key in models]
+    total = sum(share.weight for share in known)
+    if total == 0:
+        names = ", ".join(str(share.key) for share in shares)
+        raise NoPredictorError(f"no predictor of a leaf could be fitted again: {names}")
+    return [replace(share, weight=share.weight / total) for share in known]

@@ -5,7 +5,7 @@ assignment of rows to several folds is the same object with ``n_folds > 1``, eve
 three parts, and out-of-fold scores in place of held-out ones.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,8 @@ class Partition:
     """Row indices of S, V¹ and V², and the fold in which each row is held out.
 
     Model ``f`` of a predictor trains on the rows of ``train`` with ``fold != f`` and gives the
-    held-out scores of the rows with ``fold == f``.
+    held-out scores of the rows with ``fold == f``. Where predictors are combined, the weights of a
+    row are found on the rows of the other ``weighing`` folds.
     """
 
     train: IntArray
@@ -33,6 +34,7 @@ class Partition:
     v2: IntArray
     fold: IntArray
     n_folds: int
+    weighing: IntArray
 
     @classmethod
     def from_codes(cls, codes: NDArray[np.int8]) -> "Partition":
@@ -43,7 +45,26 @@ class Partition:
             v2=np.flatnonzero(codes == V2),
             fold=np.where(codes == S, ALWAYS, 0),
             n_folds=1,
+            weighing=np.where(codes == S, ALWAYS, codes - V1),
         )
+
+    def pooled(self) -> "Partition":
+        """Let V¹ and V² both judge and weigh, each with weights that were found on the other."""
+        if self.n_folds > 1:
+            return self
+        both = np.union1d(self.v1, self.v2)
+        return replace(self, v1=both, v2=both)
+
+    @property
+    def codes(self) -> IntArray:
+        """The part of every row, 0, 1 or 2; with folds the fold, -1 for rows held out in none."""
+        return self.fold if self.n_folds > 1 else self.weighing + V1
+
+    @classmethod
+    def from_folds(cls, fold: IntArray) -> "Partition":
+        """Cross-fit: every row trains, and judges and weighs out of its fold."""
+        held = np.flatnonzero(fold != ALWAYS)
+        return cls(np.arange(len(fold)), held, held, fold, int(fold.max()) + 1, fold)
 
 
 def check_codes(partition: ArrayLike, n_rows: int) -> NDArray[np.int8]:
@@ -90,9 +111,52 @@ def check_fractions(validation: object) -> tuple[float, float, float]:
         if numbers and np.isclose(s + v1 + v2, 1.0):
             return float(s), float(v1), float(v2)
     raise InvalidInputError(
-        f"validation={validation!r}: give the shares of S, V1 and V2 as three positive numbers "
-        "that sum to one, such as (0.75, 0.15, 0.10), or pass partition= to fit"
+        f"validation={validation!r}: give a number of folds, a scikit-learn splitter, or the "
+        "shares of S, V1 and V2 as three positive numbers that sum to one, such as (0.75, 0.15, "
+        "0.10); or pass partition= to fit"
     )
+
+
+def assign_folds(
+    X: FloatArray,
+    strata: IntArray | None,
+    groups: NDArray[Any] | None,
+    n_folds: int,
+    rng: np.random.Generator,
+) -> IntArray:
+    """Draw the fold of every row at random, in whole blocks, within strata (see `hold_out`)."""
+    names, block = np.unique(blocks(X, groups), return_inverse=True)
+    if len(names) < n_folds:
+        raise InvalidInputError(
+            f"{len(X)} sample(s) (n_samples={len(X)}) that must stay together in {len(names)} "
+            f"block(s) of equal features or groups are too few for {n_folds} folds: add rows, or "
+            "lower validation"
+        )
+    dealt = np.concatenate(_shuffled_strata(block, len(names), strata, rng))
+    fold = np.empty(len(names), dtype=np.int64)
+    fold[dealt] = np.arange(len(names)) % n_folds
+    return np.asarray(fold[block])
+
+
+def folds_of(splitter: Any, X: FloatArray, y: Any, groups: NDArray[Any] | None) -> list[IntArray]:
+    """Return the folds of a scikit-learn splitter, once for each of its repetitions."""
+    assignments: list[IntArray] = []
+    for train, test in splitter.split(X, y, groups):
+        if len(train) + len(test) != len(X) or len(np.intersect1d(train, test)):
+            raise InvalidInputError(
+                f"validation={splitter!r} leaves rows out of a split: every row must be in its "
+                "training or its test part. For a split in time pass partition= to fit"
+            )
+        if not assignments or (assignments[-1] != ALWAYS).all():
+            assignments.append(np.full(len(X), ALWAYS))
+        fold = assignments[-1]
+        if (fold[test] != ALWAYS).any():
+            raise InvalidInputError(
+                f"validation={splitter!r} tests rows more than once: give one whose test parts "
+                "do not overlap, such as KFold"
+            )
+        fold[test] = fold.max() + 1
+    return assignments
 
 
 def hold_out(

@@ -111,7 +111,11 @@ class Problem:
             X=executor.share(self.X),
             y=executor.share(self.y),
             weight=None if self.weight is None else executor.share(self.weight),
-            partition=replace(self.partition, fold=executor.share(self.partition.fold)),
+            partition=replace(
+                self.partition,
+                fold=executor.share(self.partition.fold),
+                weighing=executor.share(self.partition.weighing),
+            ),
             learners=tuple(learners),
         )
 

@@ -1,15 +1,17 @@
 """The search for the best split of a node: feature, threshold, learner and training set at once."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby, repeat
 
 import numpy as np
+from scipy.stats import norm
 
 from predictree.execution import Executor, Failure, attempt
 from predictree.learners import Bins, ClosedForm, Cuts, Learner
 from predictree.losses import tolerance
+from predictree.mixing import Mixer, Mixture
 from predictree.problem import Problem, Region
 from predictree.splits import candidate_splits
 from predictree.tree import BoolArray, FloatArray, Split
@@ -33,6 +35,7 @@ class Limits:
     min_samples_leaf: int
     min_samples_val: int
     min_gain: float
+    min_gain_se: float = 0.0
 
     def admits(self, train_left: BoolArray, v1_left: BoolArray) -> bool:
         """Whether both sides of a split have the rows to train and to judge."""
@@ -77,17 +80,20 @@ class Site:
     path: int
     pool: Pool
     loss: float
+    scores: FloatArray  # held-out scores of what the node predicts with
+    mixture: Mixture | None = None  # of the node, if its predictors are combined
     barred: frozenset[int] = frozenset()  # learners that may not be trained on the children
     one_by_one: frozenset[int] = frozenset()  # learners whose closed form is not to be used
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One child of a proposed split."""
+    """One child of a proposed split: what it predicts with, one predictor or a mixture."""
 
     region: Region
     pool: Pool
     choice: Candidate
+    mixture: Mixture | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +123,20 @@ class Trial:
 
 
 @dataclass(frozen=True, slots=True)
+class Outlook:
+    """What a split would come to.
+
+    ``bound`` is the loss with what may be chance added; ``pair`` are the places of the two
+    predictors among own and inherited ones, or ``mixtures`` the combinations of both sides.
+    """
+
+    loss: float
+    bound: float
+    pair: tuple[int, int] | None
+    mixtures: tuple[Mixture, Mixture] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class FitCount:
     """Fits of learners one by one: those made, and those that an exhaustive search would make."""
 
@@ -143,8 +163,15 @@ class Search:
     slow: each of their fits goes through the executor.
     """
 
-    def __init__(self, problem: Problem, site: Site, limits: Limits, executor: Executor) -> None:
-        self.problem, self.site, self.executor = problem, site, executor
+    def __init__(
+        self,
+        problem: Problem,
+        site: Site,
+        limits: Limits,
+        executor: Executor,
+        mixer: Mixer | None = None,
+    ) -> None:
+        self.problem, self.site, self.executor, self.mixer = problem, site, executor, mixer
         self.region = site.region
         allowed = [i for i in range(len(problem.learners)) if i not in site.barred]
         by_sums = [i for i in allowed if i not in site.one_by_one]
@@ -155,6 +182,7 @@ class Search:
         self.judge = problem.loss.judge(self.rows, [h.scores for h in site.pool])
         self.slack = tolerance(problem.loss, self.rows, site.loss)
         self.to_beat = site.loss - limits.min_gain
+        self.caution = caution(limits.min_gain_se, sum(map(len, self.splits)))
         self.failures: list[Failure] = []
         self.made = 0
 
@@ -164,15 +192,92 @@ class Search:
         A later one wins only by more than rounding, so that ties go to the lower feature and the
         lower threshold.
         """
-        best: tuple[Trial, float, int, int] | None = None
+        best: tuple[Trial, Outlook] | None = None
         to_beat = self.to_beat
         for trial in trials:
-            pair = first_least(self.judge.pairs(trial.goes_left, trial.own), self.slack)
-            if pair is not None and pair[0] < to_beat - self.slack:
-                best, to_beat = (trial, *pair), pair[0]
-        proposal = None if best is None else propose(self.problem, self.site, *best)
+            outlook = self.outlook(trial)
+            if outlook is not None and outlook.loss < to_beat - self.slack:
+                if self.caution:
+                    outlook = replace(outlook, bound=outlook.loss + self._margin(trial, outlook))
+                if outlook.bound < to_beat - self.slack:
+                    best, to_beat = (trial, outlook), outlook.bound
+        proposal = None if best is None else self.propose(*best)
         fits = FitCount(self.made, self._fits_of(sum(map(len, self.splits))))
         return Finding(proposal, self.failures, fits)
+
+    def outlook(self, trial: Trial) -> "Outlook | None":
+        """Return what a split would come to; None if its loss is undefined."""
+        if self.mixer is None:
+            pair = first_least(self.judge.pairs(trial.goes_left, trial.own), self.slack)
+            return None if pair is None else Outlook(pair[0], pair[0], pair[1:])
+        mixtures = self._mixtures(trial)
+        loss = self.problem.loss.value(self.rows, self._joined_mixtures(trial, mixtures))
+        return Outlook(loss, loss, None, mixtures) if np.isfinite(loss) else None
+
+    def _margin(self, trial: Trial, outlook: "Outlook") -> float:
+        """Return how much of a gain may be chance, given how many splits were looked at."""
+        if outlook.mixtures is not None:
+            after = self._joined_mixtures(trial, outlook.mixtures)
+        else:
+            assert outlook.pair is not None
+            candidates = [*trial.own, *(h.scores for h in self.site.pool)]
+            left, right = (candidates[i] for i in outlook.pair)
+            after = np.where(trial.goes_left[:, None], left, right)
+        error = self.problem.loss.error_of_gain(self.rows, self.site.scores, after)
+        return self.caution * error if np.isfinite(error) else np.inf
+
+    def _mixtures(self, trial: Trial) -> tuple[Mixture, Mixture]:
+        """Combine all that is known on either side."""
+        left, right = (self._mixture(trial, rows) for rows in (trial.goes_left, ~trial.goes_left))
+        return left, right
+
+    def _mixture(self, trial: Trial, rows: BoolArray) -> Mixture:
+        assert self.mixer is not None
+        pool = _pool_of(trial, rows, self.site.pool)
+        return self.mixer.mix(
+            self.region.v1[rows],
+            [h.key for h in pool],
+            np.stack([h.scores for h in pool], axis=-1),
+            self.site.mixture,
+        )
+
+    def _joined_mixtures(self, trial: Trial, mixtures: tuple[Mixture, Mixture]) -> FloatArray:
+        scores = np.empty((len(trial.goes_left), self.problem.n_outputs))
+        scores[trial.goes_left], scores[~trial.goes_left] = (m.scores for m in mixtures)
+        return scores
+
+    def ranks(self, trial: Trial) -> tuple[float, float]:
+        """Return what the best predictors have, and the best of those trained on the children."""
+        if self.mixer is not None:
+            outlook = self.outlook(trial)
+            loss = np.inf if outlook is None else outlook.loss
+            return loss, loss
+        losses = self.judge.pairs(trial.goes_left, trial.own)
+        losses = np.where(np.isfinite(losses), losses, np.inf)
+        m = len(self.problem.learners)
+        return float(losses.min()), float(losses[:m, :m].min())
+
+    def propose(self, trial: Trial, outlook: "Outlook") -> Proposal:
+        """Return the proposal of a trial."""
+        regions = self.region.divide(trial.split, self.problem.X)
+        sides = []
+        for place, rows in enumerate((trial.goes_left, ~trial.goes_left)):
+            pool = _pool_of(trial, rows, self.site.pool)
+            if outlook.mixtures is not None:
+                mixture = outlook.mixtures[place]
+                choice = max(pool, key=lambda h: mixture.weights[h.key])
+                sides.append(Side(regions[place], pool, choice, mixture))
+            else:
+                assert outlook.pair is not None
+                place_of_choice = outlook.pair[place]
+                m = len(trial.own)
+                choice = (
+                    Candidate(ITSELF, place_of_choice, trial.own[place_of_choice][rows])
+                    if place_of_choice < m
+                    else self.site.pool[place_of_choice - m].on(rows)
+                )
+                sides.append(Side(regions[place], pool, choice))
+        return Proposal(trial.split, outlook.loss, sides[0], sides[1])
 
     def _fits_of(self, n_splits: int) -> int:
         return 2 * n_splits * len(self.slow) * self.problem.partition.n_folds
@@ -290,13 +395,13 @@ def best_of(search: Search, trials: Iterable[Trial], size: int) -> list[list[Spl
     trained on the children: what is trained on ancestors is as good as it will get.
     """
     splits, joint, own = [], [], []
-    m = len(search.problem.learners)
     for trial in trials:
-        losses = search.judge.pairs(trial.goes_left, trial.own)
-        losses = np.where(np.isfinite(losses), losses, np.inf)
+        best, best_own = search.ranks(trial)
+        if search.mixer is not None and not best < search.site.loss:
+            continue  # to weigh anew what there is does not help: local models will hardly
         splits.append(trial.split)
-        joint.append(losses.min())
-        own.append(losses[:m, :m].min())
+        joint.append(best)
+        own.append(best_own)
     ranked = [*np.argsort(joint, kind="stable")[:1], *np.argsort(own, kind="stable")]
     chosen = [splits[i] for i in sorted(list(dict.fromkeys(ranked))[:size])]
     return [list(group) for _, group in groupby(chosen, key=lambda split: split.feature)]
@@ -319,18 +424,21 @@ def first_least(losses: FloatArray, slack: float) -> tuple[float, int, int] | No
     return float(losses[i, j]), int(i), int(j)
 
 
-def propose(problem: Problem, site: Site, trial: Trial, loss: float, i: int, j: int) -> Proposal:
-    """Return the proposal of a trial with its i-th predictor on the left and j-th on the right."""
-    regions = site.region.divide(trial.split, problem.X)
-    sides = []
-    for region, rows, choice in zip(
-        regions, (trial.goes_left, ~trial.goes_left), (i, j), strict=True
-    ):
-        own = [Candidate(ITSELF, m, scores[rows]) for m, scores in enumerate(trial.own)]
-        pool = own + [h.on(rows) for h in site.pool]
-        known = [h for h in pool if not np.isnan(h.scores).any()]
-        sides.append(Side(region, known, pool[choice]))
-    return Proposal(trial.split, loss, *sides)
+def _pool_of(trial: Trial, rows: BoolArray, inherited: Pool) -> Pool:
+    """Return the candidates of a child that has these rows of V¹."""
+    own = [Candidate(ITSELF, m, scores[rows]) for m, scores in enumerate(trial.own)]
+    pool = own + [h.on(rows) for h in inherited]
+    return [h for h in pool if not np.isnan(h.scores).any()]
+
+
+def caution(min_gain_se: float, n_splits: int) -> float:
+    """Return the standard errors by which the best of many splits must gain.
+
+    As unlikely to be reached by chance by any of them as ``min_gain_se`` is by a single one.
+    """
+    if min_gain_se == 0 or n_splits == 0:
+        return 0.0
+    return float(norm.isf(norm.sf(min_gain_se) / n_splits))
 
 
 def admissible_splits(problem: Problem, region: Region, limits: Limits) -> Iterator[list[Split]]:

@@ -20,9 +20,11 @@ from sklearn.utils import estimator_html_repr
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import predictree
+from conftest import HELD_OUT
 from predictree import ToPsClassifier, ToPsRegressor
 
 GROWING = {"min_samples_leaf": 2, "min_samples_val": 2, "n_thresholds": 2, "max_depth": 2}
+GROWING |= HELD_OUT
 SMALL = {"learners__adaboost__n_estimators": 3, "learners__forest__n_estimators": 3}
 
 ESTIMATORS = [

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from conftest import HELD_OUT
 from predictree import ToPsClassifier, ToPsRegressor
 from predictree.losses import Judged
 
@@ -32,6 +33,7 @@ def fitted(draw):
         "min_samples_leaf": 3,
         "min_samples_val": draw(st.integers(1, 4)),
         "random_state": draw(st.integers(0, 100)),
+        **HELD_OUT,
     }
     if k == 1:
         loss = draw(st.sampled_from(["mse", "mae"]))

@@ -77,7 +77,8 @@ class Design:
         design = np.empty((len(train), 1 + d + n_targets))
         features = design[:, 1 : d + 1]
         design[:, 0] = 1.0
-        np.take(X, train, axis=0, out=features, mode="clip")
+        for start in range(0, len(train), CHUNK):  # at once it would go through a copy
+            features[start : start + CHUNK] = X[train[start : start + CHUNK]]
         center = _means(features)
         features -= center
         scale = _lengths(features, center)

@@ -7,6 +7,8 @@ from sklearn.base import clone
 from sklearn.ensemble import (
     AdaBoostClassifier,
     AdaBoostRegressor,
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
     RandomForestClassifier,
@@ -62,9 +64,44 @@ def _paper_regressors() -> NamedEstimators:
     ]
 
 
+def _default_classifiers() -> NamedEstimators:
+    """Return a small, diverse portfolio."""
+    return [
+        ("logistic", _logistic()),
+        ("boosting", HistGradientBoostingClassifier(learning_rate=0.05, early_stopping=False)),
+        (
+            "small boosting",
+            HistGradientBoostingClassifier(
+                learning_rate=0.1, max_iter=60, max_leaf_nodes=8, early_stopping=False
+            ),
+        ),
+        ("extra trees", ExtraTreesClassifier(min_samples_leaf=2)),
+        ("forest", RandomForestClassifier(min_samples_leaf=5, max_features=0.5)),
+    ]
+
+
+def _default_regressors() -> NamedEstimators:
+    return [
+        ("ridge", make_pipeline(StandardScaler(), Ridge())),
+        ("boosting", HistGradientBoostingRegressor(learning_rate=0.05, early_stopping=False)),
+        (
+            "small boosting",
+            HistGradientBoostingRegressor(
+                learning_rate=0.1, max_iter=60, max_leaf_nodes=8, early_stopping=False
+            ),
+        ),
+        ("extra trees", ExtraTreesRegressor(min_samples_leaf=2)),
+        ("forest", RandomForestRegressor(min_samples_leaf=5, max_features=0.5)),
+    ]
+
+
 PRESETS: dict[str, dict[str, Callable[[], NamedEstimators]]] = {
-    "classification": {"lr": _linear_only, "paper": _paper_classifiers},
-    "regression": {"lr": _linear_only, "paper": _paper_regressors},
+    "classification": {
+        "default": _default_classifiers,
+        "lr": _linear_only,
+        "paper": _paper_classifiers,
+    },
+    "regression": {"default": _default_regressors, "lr": _linear_only, "paper": _paper_regressors},
 }
 
 
