@@ -24,6 +24,7 @@ BATCH = 1 << 22  # numbers that the quick learners may have in hand at a time
 SHARES = (1 / 9,)
 LEAST_ROWS = 500
 SHORTLISTS = {2: (16, 4), 1: (8,)}
+MIXED_SHORTLISTS = {2: (8, 2), 1: (3,)}  # where predictors are combined: local ones matter less
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,7 +381,8 @@ def racing(search: Search) -> Finding:
         return exhaustive(search)
     shares = [share for share in SHARES if share * len(search.region.train) >= LEAST_ROWS] + [1.0]
     trials = search.ranking_trials()
-    for share, length in zip(shares, SHORTLISTS[len(shares)], strict=True):
+    shortlists = SHORTLISTS if search.mixer is None else MIXED_SHORTLISTS
+    for share, length in zip(shares, shortlists[len(shares)], strict=True):
         trials = search.trials(best_of(search, trials, length), share)
     return search.finding(trials)
 
