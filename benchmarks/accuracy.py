@@ -5,8 +5,9 @@
 
 Every data set is split at random 70/30, three times; at most ``--rows`` rows of the larger part
 train. Results are written as they come, one JSON object a line, and a run that is started again
-goes on where it stopped. The reference is the tree's own root: one convex stack of the same cross-fitted
-learners, on the same folds. Losses are log loss and root mean squared error on the test rows.
+goes on where it stopped. The reference is the tree's own root: one convex stack of the same
+cross-fitted learners, on the same folds. Losses are log loss and root mean squared error on test
+rows.
 """
 
 import argparse

@@ -236,7 +236,7 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
             return lambda seeds: Partition.from_codes(parts)
         together = None if groups is None else check_groups(groups, table.n_given)[table.kept]
         strata = None if table.classes is None else table.y
-        if hasattr(self.validation, "split"):
+        if hasattr(self.validation, "split") and not isinstance(self.validation, str):
             folds = folds_of(self.validation, table.X, table.y, together)
             return lambda seeds: Partition.from_folds(folds[seeds.repeat % len(folds)])
         if isinstance(self.validation, Integral) and not isinstance(self.validation, bool):

@@ -1,0 +1,315 @@
+"""Shrunk weights, cross-fitting, real splits, repeats and the verdict."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.ensemble import ExtraTreesRegressor
+from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    PredefinedSplit,
+    RepeatedKFold,
+    ShuffleSplit,
+    TimeSeriesSplit,
+)
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from conftest import Spy
+from predictree import ToPsClassifier, ToPsRegressor
+from predictree.exceptions import InvalidInputError
+from predictree.losses import AUC, CallableLoss, Judged, LogLoss, SquaredError
+from predictree.partition import assign_folds
+from predictree.search import caution
+from predictree.simplex import shrunk_log_loss, simplex_quadratic
+
+LEARNERS = [("linear", LinearRegression(tol=1e-12)), ("tree", DecisionTreeRegressor(max_depth=3))]
+
+
+def simplex_points(rng, n, count=2000):
+    return np.vstack([rng.dirichlet(np.full(n, a), count) for a in (0.2, 1.0)])
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 6))
+def test_no_point_of_the_simplex_has_a_lower_quadratic(seed, n):
+    rng = np.random.default_rng(seed)
+    A, c = rng.normal(size=(n + 2, n)), rng.normal(size=n)
+    H = A.T @ A + 0.01 * np.eye(n)
+    w = simplex_quadratic(H, c)
+    assert w.min() >= 0
+    assert w.sum() == pytest.approx(1)
+    others = simplex_points(rng, n)
+    values = 0.5 * np.einsum("ij,jk,ik->i", others, H, others) - others @ c
+    assert 0.5 * w @ H @ w - c @ w <= values.min() + 1e-9
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 6), st.sampled_from([1e-9, 0.01, 1.0, 100.0]))
+def test_no_point_of_the_simplex_has_a_lower_shrunk_log_loss(seed, n, strength):
+    rng = np.random.default_rng(seed)
+    p = rng.beta(0.5, 0.5, size=(50, n)).clip(1e-9)
+    mass, toward = rng.dirichlet(np.ones(50)), rng.dirichlet(np.full(n, 0.5))
+
+    def value(w):
+        return -mass @ np.log(p @ w) + strength * ((w - toward) ** 2).sum()
+
+    w = shrunk_log_loss(p, mass, toward, strength)
+    assert value(w) <= min(map(value, simplex_points(rng, n, 300))) + 1e-8
+
+
+def test_strength_moves_the_weights_from_free_to_bound():
+    rng = np.random.default_rng(0)
+    p = rng.uniform(0.2, 0.9, size=(200, 3))
+    p[:, 0] = 0.9
+    mass, toward = np.full(200, 1 / 200), np.array([0.0, 0.5, 0.5])
+    found = [shrunk_log_loss(p, mass, toward, s) for s in (1e-9, 0.1, 1.0, 1e4)]
+    assert found[0][0] == pytest.approx(1, abs=1e-6)
+    np.testing.assert_allclose(found[-1], toward, atol=1e-3)
+    distances = [np.abs(w - toward).sum() for w in found]
+    assert distances == sorted(distances, reverse=True)
+
+
+def test_a_lone_root_is_the_stack_of_its_learners(regimes):
+    X, y = regimes
+    model = ToPsRegressor(LEARNERS, max_depth=0, random_state=0).fit(X, y)
+    out_of_fold = np.empty((len(y), 2))
+    for f in range(5):
+        held = model.partition_ == f
+        for j, (_, learner) in enumerate(LEARNERS):
+            fitted = learner.fit(X[~held], y[~held])
+            out_of_fold[held, j] = fitted.predict(X[held])
+
+    def error(share):
+        mixed = out_of_fold @ [share[0], 1 - share[0]]
+        return np.mean((y - mixed) ** 2)
+
+    best = minimize(error, [0.5], bounds=[(0, 1)])
+    weights = {record.learner: record.weight for record in model.tree_[0].weights}
+    assert weights.get("linear", 0.0) == pytest.approx(best.x[0], abs=1e-3)
+
+
+@pytest.mark.parametrize("weights", ["shrunk", "path"])
+@pytest.mark.parametrize("search", ["exhaustive", "racing"])
+def test_no_row_is_judged_by_a_model_that_saw_it(regimes, spy, weights, search):
+    """Every training set leaves out a fold, and a prediction that judges is of that fold alone."""
+    X, y = regimes
+
+    class Watched(Spy):
+        asked: list = []  # noqa: RUF012 -- shared on purpose
+
+        def predict(self, rows):
+            type(self).asked.append((self.rows_, {row.tobytes() for row in rows}))
+            return super().predict(rows)
+
+        def fit(self, rows, labels):
+            self.rows_ = {row.tobytes() for row in rows}
+            return super().fit(rows, labels)
+
+    Watched.seen, Watched.asked = [], []
+    model = ToPsRegressor(
+        [("spy", Watched())], weights=weights, search=search, max_depth=2, random_state=0
+    ).fit(X, y)
+    assert len(model.tree_) > 1
+    fold = {row.tobytes(): f for row, f in zip(X, model.partition_)}
+    assert len(Watched.asked) > 20
+    for trained, judged in Watched.asked:
+        assert not trained & judged
+        assert not {fold[row] for row in trained} & {fold[row] for row in judged}
+
+
+def test_a_tree_of_mixtures_finds_what_a_line_cannot(regimes):
+    X, y = regimes
+    model = ToPsRegressor("lr", random_state=0).fit(X[:400], y[:400])
+    assert model.tree_[0].split.feature == 0
+    assert model.verdict_.earned
+    assert "earned its place" in str(model.verdict_)
+    line = LinearRegression().fit(X[:400], y[:400])
+    assert model.score(X[400:], y[400:]) > line.score(X[400:], y[400:]) + 0.5
+    model.tree_.validate()
+
+
+@pytest.mark.parametrize("loss", ["log_loss", "auc", "error", "brier"])
+@pytest.mark.parametrize("k", [2, 3])
+def test_mixtures_classify(regimes, loss, k):
+    X, y = regimes
+    codes = np.digitize(y, np.quantile(y, np.arange(1, k) / k))
+    learners = [
+        ("linear", LinearRegression(tol=1e-12)),
+        ("tree", DecisionTreeClassifier(max_depth=3)),
+    ]
+    model = ToPsClassifier(learners, loss=loss, max_depth=2, random_state=0).fit(X, codes)
+    model.tree_.validate()
+    assert model.predict_proba(X).shape == (len(y), k)
+    assert model.score(X, codes) > 0.8
+
+
+def test_parts_may_be_held_out_with_shrunk_weights(regimes):
+    X, y = regimes
+    part = np.arange(len(y)) % 3
+    model = ToPsRegressor("lr", random_state=0).fit(X, y, partition=part)
+    assert (model.partition_ == part).all()
+    assert model.tree_[0].split.feature == 0
+    assert all(len(predictor.models) <= 1 for predictor in model.tree_.predictors)
+
+
+def test_models_without_weight_are_not_kept(regimes):
+    X, y = regimes
+    model = ToPsRegressor(LEARNERS, max_depth=2, random_state=0).fit(X, y)
+    used = {(w.learner, w.trained_on) for node in model.tree_ for w in node.weights or ()}
+    for predictor in model.tree_.predictors:
+        key = (predictor.learner, predictor.trained_on)
+        assert len(predictor.models) == (5 if key in used else 0)
+
+
+def test_refit_keeps_one_model_of_all_rows(regimes):
+    X, y = regimes
+    model = ToPsRegressor([("a", Ridge())], max_depth=0, refit=True, random_state=0).fit(X, y)
+    assert [len(p.models) for p in model.tree_.predictors] == [1]
+    np.testing.assert_allclose(model.predict(X), Ridge().fit(X, y).predict(X))
+
+
+def test_repeats_are_averaged(regimes):
+    X, y = regimes
+    model = ToPsRegressor("lr", n_repeats=3, random_state=0).fit(X, y)
+    assert len(model.trees_) == 3
+    assert model.tree_ is model.trees_[0]
+    alone = ToPsRegressor("lr", random_state=0).fit(X, y)
+    np.testing.assert_array_equal(alone.tree_.scores(X), model.tree_.scores(X))
+    mean = np.mean([tree.scores(X)[:, 0] for tree in model.trees_], axis=0)
+    np.testing.assert_allclose(model.predict(X), mean)
+    assert len({tuple(tree.scores(X)[:5, 0]) for tree in model.trees_}) == 3
+
+
+class Slow(RegressorMixin, BaseEstimator):
+    """Works on training sets of all rows but one fold, at the root, and fails below."""
+
+    def fit(self, X, y):
+        if len(X) < 400:
+            raise RuntimeError("too few")
+        self.model_ = LinearRegression().fit(X, y)
+        return self
+
+    def predict(self, X):
+        return self.model_.predict(X)
+
+
+@pytest.mark.filterwarnings("ignore::predictree.exceptions.LearnerFailedWarning")
+def test_a_learner_that_fails_below_is_left_out_of_the_mixtures_there(regimes):
+    X, y = regimes
+    learners = [("slow", Slow()), ("linear", LinearRegression(tol=1e-12))]
+    model = ToPsRegressor(learners, search="exhaustive", max_depth=1, random_state=0).fit(X, y)
+    below = (
+        {w.learner for node in model.tree_ for w in node.weights if w.trained_on}
+        if len(model.tree_) == 1
+        else {w.learner for node in model.tree_ for w in node.weights or () if w.trained_on > 0}
+    )
+    assert below == {"linear"}
+
+
+def test_noise_grows_no_tree():
+    """A few seeds here; benchmarks/noise.py has a hundred, with strong learners."""
+    learners = [("linear", LinearRegression()), ("trees", ExtraTreesRegressor(10))]
+    grown = 0
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(300, 5)), rng.normal(size=300)
+        grown += len(ToPsRegressor(learners, random_state=seed).fit(X, y).tree_) > 1
+    assert grown <= 2
+
+
+def test_caution_grows_with_the_number_of_splits():
+    assert caution(0.0, 100) == 0
+    assert caution(1.645, 1) == pytest.approx(1.645)
+    assert caution(1.645, 100) == pytest.approx(3.29, abs=0.01)
+    assert caution(3.0, 100) > caution(1.645, 100)
+
+
+@pytest.mark.parametrize("loss", [LogLoss(), AUC()])
+def test_the_error_of_a_gain_is_that_of_fresh_samples(loss):
+    """Against the spread of the gain over many samples of the same two predictors."""
+    gains, errors = [], []
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        margin = rng.normal(size=300)
+        y = (rng.random(300) < 1 / (1 + np.exp(-margin))).astype(int)
+        p = [1 / (1 + np.exp(-(margin + s * rng.normal(size=300)))) for s in (1.5, 0.7)]
+        scores = [np.column_stack([1 - q, q]) for q in p]
+        rows = Judged(y, None)
+        gains.append(loss.value(rows, scores[0]) - loss.value(rows, scores[1]))
+        errors.append(loss.error_of_gain(rows, *scores))
+    assert np.mean(errors) == pytest.approx(np.std(gains), rel=0.12)
+
+
+def test_the_jackknife_of_a_callable_is_near_the_error_of_its_additive_twin():
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=2000)
+    before, after = y[:, None] + rng.normal(size=(2, 2000, 1)) * [[[1.0]], [[0.8]]]
+    rows = Judged(y, None)
+    mse = CallableLoss(lambda t, s: float(np.mean((t - s) ** 2)))
+    exact = SquaredError().error_of_gain(rows, before, after)
+    assert mse.error_of_gain(rows, before, after) == pytest.approx(exact, rel=0.6)
+
+
+def test_folds_are_stratified_whole_and_even():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 400, size=(1000, 1)).astype(float)
+    y = (rng.random(1000) < 0.1).astype(int)
+    fold = assign_folds(X, y, None, 5, rng)
+    for value in np.unique(X):
+        assert len(set(fold[X[:, 0] == value])) == 1
+    assert np.bincount(fold).min() > 150
+    assert np.bincount(fold, y).min() > 10
+
+
+def test_a_users_splitter_is_kept(regimes):
+    X, y = regimes
+    splitter = KFold(3, shuffle=True, random_state=1)
+    model = ToPsRegressor("lr", validation=splitter, max_depth=1).fit(X, y)
+    for f, (_, test) in enumerate(splitter.split(X)):
+        assert (model.partition_[test] == f).all()
+    groups = np.arange(len(y)) // 10
+    grouped = ToPsRegressor("lr", validation=GroupKFold(4), max_depth=0).fit(X, y, groups=groups)
+    assert all(len(set(grouped.partition_[groups == g])) == 1 for g in set(groups))
+    twice = RepeatedKFold(n_splits=3, n_repeats=2, random_state=0)
+    repeated = ToPsRegressor("lr", validation=twice, n_repeats=2, max_depth=0).fit(X, y)
+    assert len(repeated.trees_) == 2
+    some = PredefinedSplit(np.arange(len(y)) % 3 - 1)
+    assert set(ToPsRegressor("lr", validation=some, max_depth=0).fit(X, y).partition_) == {-1, 0, 1}
+
+
+@pytest.mark.parametrize(
+    ("validation", "message"),
+    [
+        (TimeSeriesSplit(3), "leaves rows out of a split"),
+        (ShuffleSplit(3, test_size=0.3, random_state=0), "more than once"),
+        (1, "validation=1"),
+        (2000, "too few for 2000 folds"),
+        ("five", "give a number of folds"),
+    ],
+)
+def test_validation_that_cannot_be(regimes, validation, message):
+    X, y = regimes
+    with pytest.raises(InvalidInputError, match=message):
+        ToPsRegressor("lr", validation=validation).fit(X, y)
+
+
+def test_a_verdict_without_a_tree_says_so(regimes):
+    X, y = regimes
+    model = ToPsRegressor(LEARNERS, max_depth=0, random_state=0).fit(X, y)
+    assert model.verdict_.stack.gain == 0
+    assert not model.verdict_.earned
+    assert "no tree to speak of" in str(model.verdict_)
+    assert model.verdict_.best.gain >= 0
+
+
+def test_the_verdict_of_path_weights(regimes):
+    X, y = regimes
+    for validation in ((0.6, 0.2, 0.2), 4):
+        model = ToPsRegressor("lr", validation=validation, weights="path", random_state=0)
+        verdict = model.fit(X, y).verdict_
+        assert verdict.loss < verdict.stack.loss
+        assert verdict.stack.gain == pytest.approx(verdict.stack.loss - verdict.loss)
