@@ -380,24 +380,37 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
 class ToPsClassifier(ClassifierMixin, _TreesOfPredictors):  # type: ignore[misc]
     """Trees of Predictors for classification.
 
-    A tree over the feature space in which every node carries a predictor. Split, learner and
-    training set (the node itself or any ancestor) are chosen together, by the loss on held-out
-    rows; a prediction is a learned convex combination of the predictors along the row's path.
+    A tree over the feature space with predictors at every node. Splits are chosen by the loss of
+    what the learners, trained on both sides, predict for rows that they did not see; a prediction
+    is a learned convex combination of the predictors trained along the row's path.
+
+    By default the tree is cross-fitted and starts as a stack: at the root it combines all learners,
+    and every node below departs from its parent's combination as far as its rows warrant. `paper`
+    gives the paper's construction instead, with three parts and one predictor a node.
 
     Parameters
     ----------
-    learners : {"lr", "paper"} or list of (str, estimator), default="paper"
-        The base learners: ``"lr"`` is linear regression alone (ToPs/LR), ``"paper"`` the paper's
-        five (ToPs/B). In a list any scikit-learn classifier, regressor or Pipeline may stand; a
-        regressor is fitted on the 0/1 indicator of each class.
+    learners : {"default", "boosted", "lr", "paper"} or list of (str, estimator), default="default"
+        The base learners. ``"default"`` is a small, diverse set from scikit-learn: logistic
+        regression, two histogram boostings, extra trees and a forest. ``"boosted"`` adds those of
+        LightGBM, XGBoost and CatBoost that are installed. ``"lr"`` is linear regression alone
+        (ToPs/LR), ``"paper"`` the paper's five (ToPs/B). In a list any scikit-learn classifier,
+        regressor or Pipeline may stand; a regressor is fitted on the 0/1 indicator of each class.
     loss : {"auto", "log_loss", "auc", "error", "brier"}, callable or Loss, default="auto"
         What splits and learners are chosen by. ``"auc"`` is 1 − AUC. A callable gets
         ``(y_true, y_score)`` and, if it names it, ``sample_weight``. ``"auto"`` is log loss, or
         the Brier score if every learner is a regressor.
-    validation : (float, float, float), default=(0.75, 0.15, 0.10)
-        Shares of S, V¹ and V². Equal feature rows share a part.
-    weights : {"path"}, default="path"
-        How paths are weighed: Algorithm 2 of the paper.
+    validation : int, splitter or (float, float, float), default=5
+        How rows come to be judged by models that did not see them. A number of folds, or a
+        scikit-learn splitter whose test parts do not overlap: every model is trained without a
+        fold and answers for it. Or the shares of S, V¹ and V² that train, judge splits and weigh.
+        Equal feature rows share a fold or part, unless a splitter says otherwise.
+    weights : {"shrunk", "path"}, default="shrunk"
+        ``"shrunk"``: every node combines all learners trained on all nodes of its path, held to
+        the parent's combination. ``"path"``: Algorithm 2 of the paper, one predictor a node.
+    shrinkage : float, default=100.0
+        How strongly a node is held to its parent: λ in loss + λ / n ‖w − w_parent‖², for log loss,
+        or half the squared error in units of the root's.
     search : {"auto", "exhaustive", "racing"}, default="auto"
         ``"exhaustive"`` trains every learner on both sides of every candidate split; linear,
         ridge and logistic regression do so in one go (see `Notes`). ``"racing"`` ranks all splits
@@ -412,7 +425,16 @@ class ToPsClassifier(ClassifierMixin, _TreesOfPredictors):  # type: ignore[misc]
         A child needs so many rows of S and of V¹. Paths are weighed on at least
         ``min_samples_val`` rows of V².
     min_gain : float, default=0.0
-        A split must lower the loss on V¹ by more than this.
+        A split must lower the loss by more than this.
+    min_gain_se : float, default=1.645
+        And by more than chance: the best of all splits looked at must gain what a single one would
+        reach as rarely as this many standard errors (with the default once in 20 nodes without any
+        real gain). 0 is no such demand.
+    refit : bool, default=False
+        With folds, whether a predictor keeps one model, trained on all rows of its node, instead
+        of one a fold to average: smaller and faster.
+    n_repeats : int, default=1
+        Trees over different folds or parts, whose predictions are averaged.
     n_jobs : int or None, default=None
         Parallel fits, through joblib. The tree is the same for any number.
     random_state : int, RandomState or None, default=None
@@ -421,11 +443,16 @@ class ToPsClassifier(ClassifierMixin, _TreesOfPredictors):  # type: ignore[misc]
     Attributes
     ----------
     tree_ : Tree
-        The frozen tree; iterate over it for `Node` records.
+        The frozen tree; iterate over it for `Node` records. The first of ``trees_``.
+    trees_ : tuple of Tree
+        One a repetition.
+    verdict_ : Verdict
+        Whether the tree is better, on rows that its models did not see, than the best learner
+        alone and than one stack of all; print it.
     classes_ : array of shape (n_classes,)
     loss_ : Loss
     partition_ : array of shape (n_samples,)
-        0, 1 or 2 for S, V¹ or V²; -1 for a row of weight zero.
+        The fold of each row, or 0, 1 or 2 for S, V¹ or V²; -1 for a row of weight zero.
     fit_failures_ : list of FitFailure
         Candidates lost because a learner failed.
     fits_ : FitCount
@@ -498,19 +525,20 @@ class ToPsRegressor(RegressorMixin, _TreesOfPredictors):  # type: ignore[misc]
 
     Parameters
     ----------
-    learners : {"lr", "paper"} or list of (str, estimator), default="paper"
-        The base learners: ``"lr"`` is linear regression alone (ToPs/LR), ``"paper"`` the
-        regression counterparts of the paper's five. In a list any scikit-learn regressor or
-        Pipeline may stand.
+    learners : {"default", "boosted", "lr", "paper"} or list of (str, estimator), default="default"
+        The base learners, as in `ToPsClassifier`, ridge in place of logistic regression;
+        ``"paper"`` are the regression counterparts of the paper's five. In a list any scikit-learn
+        regressor or Pipeline may stand.
     loss : {"auto", "mse", "mae"}, callable or Loss, default="auto"
         What splits and learners are chosen by; ``"auto"`` is mean squared error.
-    validation, weights, search, n_thresholds, max_depth, min_samples_leaf, min_samples_val, \
-min_gain, n_jobs, random_state
+    validation, weights, shrinkage, search, n_thresholds, max_depth, min_samples_leaf, \
+min_samples_val, min_gain, min_gain_se, refit, n_repeats, n_jobs, random_state
         As in `ToPsClassifier`.
 
     Attributes
     ----------
-    tree_, loss_, partition_, fit_failures_, n_features_in_, feature_names_in_
+    tree_, trees_, verdict_, loss_, partition_, fit_failures_, fits_, n_features_in_, \
+feature_names_in_
         As in `ToPsClassifier`.
     """
 

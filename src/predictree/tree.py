@@ -93,7 +93,8 @@ class Node:
     learner, trained_on : str, int
         h_C is this learner trained on that node (C itself or an ancestor).
     loss : float
-        L(h_C, V¹(C)); NaN where the loss is undefined, such as AUC on one class.
+        L(h_C, V¹(C)); of the node's combination where predictors are combined. NaN where the loss
+        is undefined, such as AUC on one class.
     split_loss : float or None
         Joint loss of the children's predictors on V¹(C); None at a leaf.
     n_train, n_v1, n_v2 : int

@@ -1,6 +1,8 @@
 """Named sets of learners, and the checks on a user's own list."""
 
 from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 from sklearn.base import clone
@@ -65,7 +67,7 @@ def _paper_regressors() -> NamedEstimators:
 
 
 def _default_classifiers() -> NamedEstimators:
-    """Return a small, diverse portfolio."""
+    """Return a small, diverse portfolio: it is combined, so that its members should differ."""
     return [
         ("logistic", _logistic()),
         ("boosting", HistGradientBoostingClassifier(learning_rate=0.05, early_stopping=False)),
@@ -95,13 +97,55 @@ def _default_regressors() -> NamedEstimators:
     ]
 
 
+def _boosted_classifiers() -> NamedEstimators:
+    return _default_classifiers() + _boostings("Classifier")
+
+
+def _boosted_regressors() -> NamedEstimators:
+    return _default_regressors() + _boostings("Regressor")
+
+
+def _boostings(kind: str) -> NamedEstimators:
+    """Return those of the three large boosting libraries that are installed."""
+    options: dict[tuple[str, str], dict[str, Any]] = {
+        ("lightgbm", "LGBM"): {
+            "n_estimators": 300, "learning_rate": 0.05, "num_leaves": 15, "min_child_samples": 10,
+            "n_jobs": 1, "verbose": -1,
+        },
+        ("xgboost", "XGB"): {
+            "n_estimators": 300, "learning_rate": 0.05, "max_depth": 4, "subsample": 0.8,
+            "colsample_bytree": 0.8, "n_jobs": 1,
+        },
+        ("catboost", "CatBoost"): {
+            "iterations": 500, "thread_count": 1, "verbose": False, "allow_writing_files": False,
+        },
+    }  # fmt: skip
+    found = [
+        (library, getattr(import_module(library), prefix + kind)(**params))
+        for (library, prefix), params in options.items()
+        if find_spec(library) is not None
+    ]
+    if not found:
+        raise InvalidInputError(
+            "learners='boosted' needs LightGBM, XGBoost or CatBoost: pip install "
+            "'predictree[boosted]', or use learners='default'"
+        )
+    return found
+
+
 PRESETS: dict[str, dict[str, Callable[[], NamedEstimators]]] = {
     "classification": {
         "default": _default_classifiers,
+        "boosted": _boosted_classifiers,
         "lr": _linear_only,
         "paper": _paper_classifiers,
     },
-    "regression": {"default": _default_regressors, "lr": _linear_only, "paper": _paper_regressors},
+    "regression": {
+        "default": _default_regressors,
+        "boosted": _boosted_regressors,
+        "lr": _linear_only,
+        "paper": _paper_regressors,
+    },
 }
 
 
