@@ -1,7 +1,8 @@
 """Shrunk weights: at every node a convex combination of all predictors trained on its path.
 
 At the root it is the stack of all learners. Below, the weights minimise the node's loss plus
-λ / n ‖w − w_parent‖², so that a node departs from its parent only as far as its rows warrant.
+λ / n ‖w − w_parent‖², so that a node departs from its parent only as far as its rows warrant; λ is
+lowered where a looser hold is a clear gain.
 The loss is log loss where probabilities are judged, else the squared error in units of the stack's.
 """
 
@@ -18,6 +19,8 @@ from predictree.tree import BoolArray, FloatArray, IntArray
 
 FREE = 1e-9  # strength at the root: none, but enough for a unique answer
 TRACE = 1e-3  # a weight below this is dropped
+LOOSENING, LOOSER = 4.0, 6  # by how much a hold is loosened, and how often at most
+CLEAR = 3.0  # standard errors of a gain that is clear
 Key = tuple[int | None, int]  # the node that a predictor was trained on, and its learner
 
 
@@ -80,10 +83,34 @@ class Mixer:
     def mix(
         self, rows: IntArray, keys: Sequence[Key], scores: FloatArray, parent: Mixture | None
     ) -> Mixture:
-        """Combine predictors with these scores, (v, k, p), on these validation rows."""
-        fold = self.problem.partition.weighing[rows]
+        """Combine predictors with these scores, (v, k, p), on these validation rows.
+
+        The parent's hold is loosened as long as that is a clear gain.
+        """
         objective = self._objective(rows, scores)
-        strength = FREE if parent is None else self.strength
+        if parent is None:
+            return self._mix(objective, rows, keys, scores, None, FREE)
+        strength, judged, loss = self.strength, self.problem.judged(rows), self.problem.loss
+        mixture = self._mix(objective, rows, keys, scores, parent, strength)
+        for _ in range(LOOSER):
+            strength /= LOOSENING
+            looser = self._mix(objective, rows, keys, scores, parent, strength)
+            gain = loss.value(judged, mixture.scores) - loss.value(judged, looser.scores)
+            if not gain > CLEAR * loss.error_of_gain(judged, mixture.scores, looser.scores):
+                break
+            mixture = looser
+        return mixture
+
+    def _mix(
+        self,
+        objective: "_Objective",
+        rows: IntArray,
+        keys: Sequence[Key],
+        scores: FloatArray,
+        parent: Mixture | None,
+        strength: float,
+    ) -> Mixture:
+        fold = self.problem.partition.weighing[rows]
         even = dict.fromkeys(keys, 1.0)
         by_fold, held_out = [], np.empty(scores.shape[:2])
         for f in range(self.problem.partition.weighing.max() + 1):
