@@ -1,3 +1,5 @@
+from importlib.util import find_spec
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -14,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from predictree.exceptions import InvalidInputError, SampleWeightError
-from predictree.learners import PRESETS, adapt, resolve_learners
+from predictree.learners import PRESETS, adapt, presets, resolve_learners
 from predictree.learners.adapter import seeded, take_rows, takes_missing_values, weight_keyword
 
 rng = np.random.default_rng(0)
@@ -148,7 +150,7 @@ def test_every_preset_exists_for_both_tasks():
 @pytest.mark.parametrize(
     ("learners", "message"),
     [
-        ("lasso", r"learners='lasso' is not a preset: use 'lr', 'paper'"),
+        ("lasso", r"learners='lasso' is not a preset: use 'default', 'boosted', 'lr', 'paper'"),
         ([], "non-empty list"),
         (None, "non-empty list"),
         ([LinearRegression()], "must be a pair"),
@@ -202,3 +204,20 @@ def test_proper_scores_are_probabilities():
 )
 def test_who_takes_missing_values(estimator, takes):
     assert takes_missing_values(estimator) is takes
+
+
+def test_the_boosted_preset_without_its_libraries_says_what_to_install(monkeypatch):
+    monkeypatch.setattr(presets, "find_spec", lambda name: None)
+    with pytest.raises(InvalidInputError, match=r"pip install 'predictree\[boosted\]'"):
+        presets.resolve_learners("boosted", "classification")
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_the_boosted_preset_adds_what_is_installed(task, monkeypatch):
+    pytest.importorskip("lightgbm")
+    monkeypatch.setattr(
+        presets, "find_spec", lambda name: find_spec(name) if name == "lightgbm" else None
+    )
+    names = [name for name, _ in presets.resolve_learners("boosted", task)]
+    assert names[-1] == "lightgbm"
+    assert len(names) == 6

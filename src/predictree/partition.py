@@ -124,9 +124,12 @@ def assign_folds(
     n_folds: int,
     rng: np.random.Generator,
 ) -> IntArray:
-    """Draw the fold of every row at random, in whole blocks, within strata (see `hold_out`)."""
+    """Draw the fold of every row at random, in whole blocks, within strata (see `hold_out`).
+
+    Fewer blocks than folds, because rows repeat or groups are few, are a fold each.
+    """
     names, block = np.unique(blocks(X, groups), return_inverse=True)
-    if len(names) < n_folds:
+    if len(names) < 2 or len(X) < n_folds:
         raise InvalidInputError(
             f"{len(X)} sample(s) (n_samples={len(X)}) that must stay together in {len(names)} "
             f"block(s) of equal features or groups are too few for {n_folds} folds: add rows, or "
@@ -134,7 +137,7 @@ def assign_folds(
         )
     dealt = np.concatenate(_shuffled_strata(block, len(names), strata, rng))
     fold = np.empty(len(names), dtype=np.int64)
-    fold[dealt] = np.arange(len(names)) % n_folds
+    fold[dealt] = np.arange(len(names)) % min(n_folds, len(names))
     return np.asarray(fold[block])
 
 
