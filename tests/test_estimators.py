@@ -446,7 +446,9 @@ def test_a_learner_that_cannot_repeat_its_fit_does_not_end_the_search(regimes):
     OnlyOnce.fitted = set()
     learners = [("once", OnlyOnce()), ("ridge", Ridge(alpha=50))]
     with pytest.warns(LearnerFailedWarning, match="once is enough"):
-        model = ToPsRegressor(learners, random_state=0, max_depth=1, n_thresholds=1).fit(X, y)
+        model = ToPsRegressor(
+            learners, random_state=0, max_depth=1, n_thresholds=1, **HELD_OUT
+        ).fit(X, y)
     assert len(model.tree_) == 3
     assert {node.learner for node in model.tree_} == {"ridge"}
 

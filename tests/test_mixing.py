@@ -219,10 +219,9 @@ def test_noise_grows_no_tree():
 
 
 def test_caution_grows_with_the_number_of_splits():
-    assert caution(0.0, 100) == 0
-    assert caution(1.645, 1) == pytest.approx(1.645)
-    assert caution(1.645, 100) == pytest.approx(3.29, abs=0.01)
-    assert caution(3.0, 100) > caution(1.645, 100)
+    assert caution(1.645, 1, 10**6) == pytest.approx(1.645, abs=1e-3)
+    assert caution(1.645, 100, 10**6) == pytest.approx(3.29, abs=0.01)
+    assert caution(3.0, 100, 50) > caution(1.645, 100, 50) > caution(1.645, 100, 10**6)
 
 
 @pytest.mark.parametrize("loss", [LogLoss(), AUC()])
@@ -239,6 +238,15 @@ def test_the_error_of_a_gain_is_that_of_fresh_samples(loss):
         gains.append(loss.value(rows, scores[0]) - loss.value(rows, scores[1]))
         errors.append(loss.error_of_gain(rows, *scores))
     assert np.mean(errors) == pytest.approx(np.std(gains), rel=0.12)
+
+
+def test_a_region_without_surprises_is_no_proof_that_there_are_none():
+    """Forty rows of one class, to which two percent of the other were given, and then none."""
+    rows = Judged(np.zeros(40, dtype=int), None)
+    before, after = (np.tile([1 - p, p], (40, 1)) for p in (0.02, 1e-6))
+    gain = LogLoss().value(rows, before) - LogLoss().value(rows, after)
+    assert gain > 0
+    assert LogLoss().error_of_gain(rows, before, after) > gain
 
 
 def test_the_jackknife_of_a_callable_is_near_the_error_of_its_additive_twin():

@@ -10,24 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from predictree.appraisal import ITSELF, Candidate, Pool, Side, Site
 from predictree.exceptions import InvalidInputError, NoPredictorError, UndefinedLossWarning
 from predictree.execution import Executor, Failure, attempt, muted_warnings
 from predictree.learners import fit_by_sums, has_closed_form
 from predictree.losses import tolerance
 from predictree.mixing import Mixer, Mixture, squared_error
 from predictree.problem import ROOT_PATH, Problem, Region
-from predictree.search import (
-    ITSELF,
-    SEARCHES,
-    Candidate,
-    FitCount,
-    Limits,
-    Pool,
-    Proposal,
-    Search,
-    Side,
-    Site,
-)
+from predictree.search import SEARCHES, FitCount, Limits, Proposal, Search
 from predictree.tree import FloatArray, IntArray, Model, Node, PathWeight, Predictor, Split, Tree
 
 PredictorKey = tuple[int, int]  # the node it was trained on, and the learner's place in 𝒜

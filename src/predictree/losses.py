@@ -102,9 +102,22 @@ class AdditiveLoss(Loss):
         return float(np.average(self.per_row(rows.y, scores), weights=rows.weight))
 
     def error_of_gain(self, rows: Judged, before: FloatArray, after: FloatArray) -> float:
-        """Return the standard error of the mean of the rows' paired differences."""
+        """Return the standard error of the mean of the rows' paired differences.
+
+        Where probabilities are judged it is at least what the earlier ones themselves imply: a
+        region without any surprise so far is no proof that there are none.
+        """
         gain = self.per_row(rows.y, before) - self.per_row(rows.y, after)
-        return error_of_mean(gain, rows.mass)
+        error = error_of_mean(gain, rows.mass)
+        if not self.proper:
+            return error
+        p = probabilities(before)
+        labels = (np.full(len(rows.y), c) for c in range(before.shape[1]))
+        gains = np.column_stack([self.per_row(c, before) - self.per_row(c, after) for c in labels])
+        expected = (p * gains).sum(axis=1, keepdims=True)
+        variance = (p * np.square(gains - expected)).sum(axis=1)
+        share = rows.mass / rows.mass.sum()
+        return max(error, float(np.sqrt(np.square(share) @ variance)))
 
     def judge(self, rows: Judged, pool: Sequence[FloatArray]) -> "Judge":
         """Return a judge that minimises each side alone."""

@@ -1,8 +1,8 @@
 """Shrunk weights: at every node a convex combination of all predictors trained on its path.
 
 At the root it is the stack of all learners. Below, the weights minimise the node's loss plus
-λ / n ‖w − w_parent‖², so that a node departs from its parent only as far as its rows warrant; λ is
-lowered where a looser hold is a clear gain.
+λ / n ‖w − w_parent‖², so that a node departs from its parent only as far as its rows warrant; once
+it is split off, λ is lowered where a looser hold is a clear gain.
 The loss is log loss where probabilities are judged, else the squared error in units of the stack's.
 """
 
@@ -83,15 +83,21 @@ class Mixer:
     def mix(
         self, rows: IntArray, keys: Sequence[Key], scores: FloatArray, parent: Mixture | None
     ) -> Mixture:
-        """Combine predictors with these scores, (v, k, p), on these validation rows.
+        """Combine predictors with these scores, (v, k, p), on these validation rows."""
+        strength = FREE if parent is None else self.strength
+        return self._mix(self._objective(rows, scores), rows, keys, scores, parent, strength)
 
-        The parent's hold is loosened as long as that is a clear gain.
-        """
-        objective = self._objective(rows, scores)
-        if parent is None:
-            return self._mix(objective, rows, keys, scores, None, FREE)
-        strength, judged, loss = self.strength, self.problem.judged(rows), self.problem.loss
-        mixture = self._mix(objective, rows, keys, scores, parent, strength)
+    def loosen(
+        self,
+        mixture: Mixture,
+        rows: IntArray,
+        keys: Sequence[Key],
+        scores: FloatArray,
+        parent: Mixture,
+    ) -> Mixture:
+        """Loosen the parent's hold on a mixture as long as that is a clear gain."""
+        objective, strength = self._objective(rows, scores), self.strength
+        judged, loss = self.problem.judged(rows), self.problem.loss
         for _ in range(LOOSER):
             strength /= LOOSENING
             looser = self._mix(objective, rows, keys, scores, parent, strength)

@@ -1,22 +1,32 @@
 """The search for the best split of a node: feature, threshold, learner and training set at once."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import groupby, repeat
 
 import numpy as np
 from scipy.stats import norm
+from scipy.stats import t as student
 
+from predictree.appraisal import (
+    Appraiser,
+    OfMixtures,
+    OfPairs,
+    Outlook,
+    Side,
+    Site,
+    Trial,
+    pool_of,
+)
 from predictree.execution import Executor, Failure, attempt
 from predictree.learners import Bins, ClosedForm, Cuts, Learner
 from predictree.losses import tolerance
-from predictree.mixing import Mixer, Mixture
+from predictree.mixing import Mixer
 from predictree.problem import Problem, Region
 from predictree.splits import candidate_splits
 from predictree.tree import BoolArray, FloatArray, Split
 
-ITSELF = None  # owner of a candidate that was trained on the very node it is offered to
 BATCH = 1 << 22  # numbers that the quick learners may have in hand at a time
 
 # Racing: shares of the rows for the slow learners before they get all, the rows below which a share
@@ -48,56 +58,6 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
-    """A predictor that a node may take, by its held-out scores on V¹ of that node.
-
-    ``owner`` is the id of the node it was trained on, `ITSELF` while that node has none.
-    """
-
-    owner: int | None
-    learner: int
-    scores: FloatArray
-
-    @property
-    def key(self) -> tuple[int | None, int]:
-        """What tells one predictor from another."""
-        return self.owner, self.learner
-
-    def on(self, rows: BoolArray) -> "Candidate":
-        """Return the same predictor, offered to a child that has these rows of V¹."""
-        return Candidate(self.owner, self.learner, self.scores[rows])
-
-
-# The candidates of a node: own learners first, then the parent's, up to the root's; within a
-# training set in the order of the portfolio. This is the order in which ties are broken.
-Pool = list[Candidate]
-
-
-@dataclass(frozen=True, slots=True)
-class Site:
-    """A node to be split, as the search sees it."""
-
-    region: Region
-    path: int
-    pool: Pool
-    loss: float
-    scores: FloatArray  # held-out scores of what the node predicts with
-    mixture: Mixture | None = None  # of the node, if its predictors are combined
-    barred: frozenset[int] = frozenset()  # learners that may not be trained on the children
-    one_by_one: frozenset[int] = frozenset()  # learners whose closed form is not to be used
-
-
-@dataclass(frozen=True, slots=True)
-class Side:
-    """One child of a proposed split: what it predicts with, one predictor or a mixture."""
-
-    region: Region
-    pool: Pool
-    choice: Candidate
-    mixture: Mixture | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Proposal:
     """A split that lowers the loss on V¹(C), with the predictors of both children."""
 
@@ -108,33 +68,6 @@ class Proposal:
 
 
 Outcome = FloatArray | Failure
-
-
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """One split to be judged: where V¹ goes, and what the learners trained on its sides say.
-
-    ``own`` has one array (v, k) a learner, each row answered by its own side's model, NaN on a side
-    where the learner failed.
-    """
-
-    split: Split
-    goes_left: BoolArray
-    own: list[FloatArray]
-
-
-@dataclass(frozen=True, slots=True)
-class Outlook:
-    """What a split would come to.
-
-    ``bound`` is the loss with what may be chance added; ``pair`` are the places of the two
-    predictors among own and inherited ones, or ``mixtures`` the combinations of both sides.
-    """
-
-    loss: float
-    bound: float
-    pair: tuple[int, int] | None
-    mixtures: tuple[Mixture, Mixture] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,10 +113,14 @@ class Search:
         self.slow = [i for i in allowed if i not in self.forms]
         self.splits = list(admissible_splits(problem, site.region, limits))
         self.rows = problem.judged(site.region.v1)
-        self.judge = problem.loss.judge(self.rows, [h.scores for h in site.pool])
+        self.appraiser: Appraiser = (
+            OfPairs(problem, site, self.rows)
+            if mixer is None
+            else OfMixtures(problem, site, self.rows, mixer)
+        )
         self.slack = tolerance(problem.loss, self.rows, site.loss)
         self.to_beat = site.loss - limits.min_gain
-        self.caution = caution(limits.min_gain_se, sum(map(len, self.splits)))
+        self.min_gain_se = limits.min_gain_se
         self.failures: list[Failure] = []
         self.made = 0
 
@@ -196,89 +133,33 @@ class Search:
         best: tuple[Trial, Outlook] | None = None
         to_beat = self.to_beat
         for trial in trials:
-            outlook = self.outlook(trial)
+            outlook = self.appraiser.outlook(trial)
             if outlook is not None and outlook.loss < to_beat - self.slack:
-                if self.caution:
-                    outlook = replace(outlook, bound=outlook.loss + self._margin(trial, outlook))
-                if outlook.bound < to_beat - self.slack:
-                    best, to_beat = (trial, outlook), outlook.bound
-        proposal = None if best is None else self.propose(*best)
+                bound = outlook.loss + self._margin(trial, outlook)
+                if bound < to_beat - self.slack:
+                    best, to_beat = (trial, outlook), bound
+        proposal = None if best is None else self._propose(*best)
         fits = FitCount(self.made, self._fits_of(sum(map(len, self.splits))))
         return Finding(proposal, self.failures, fits)
 
-    def outlook(self, trial: Trial) -> "Outlook | None":
-        """Return what a split would come to; None if its loss is undefined."""
-        if self.mixer is None:
-            pair = first_least(self.judge.pairs(trial.goes_left, trial.own), self.slack)
-            return None if pair is None else Outlook(pair[0], pair[0], pair[1:])
-        mixtures = self._mixtures(trial)
-        loss = self.problem.loss.value(self.rows, self._joined_mixtures(trial, mixtures))
-        return Outlook(loss, loss, None, mixtures) if np.isfinite(loss) else None
-
-    def _margin(self, trial: Trial, outlook: "Outlook") -> float:
+    def _margin(self, trial: Trial, outlook: Outlook) -> float:
         """Return how much of a gain may be chance, given how many splits were looked at."""
-        if outlook.mixtures is not None:
-            after = self._joined_mixtures(trial, outlook.mixtures)
-        else:
-            assert outlook.pair is not None
-            candidates = [*trial.own, *(h.scores for h in self.site.pool)]
-            left, right = (candidates[i] for i in outlook.pair)
-            after = np.where(trial.goes_left[:, None], left, right)
-        error = self.problem.loss.error_of_gain(self.rows, self.site.scores, after)
-        return self.caution * error if np.isfinite(error) else np.inf
+        if self.min_gain_se == 0:
+            return 0.0
+        error = self.problem.loss.error_of_gain(self.rows, self.site.scores, outlook.scores)
+        n_left = int(trial.goes_left.sum())
+        smaller = min(n_left, len(trial.goes_left) - n_left)
+        errors = caution(self.min_gain_se, sum(map(len, self.splits)), smaller)
+        return errors * error if np.isfinite(error) else np.inf
 
-    def _mixtures(self, trial: Trial) -> tuple[Mixture, Mixture]:
-        """Combine all that is known on either side."""
-        left, right = (self._mixture(trial, rows) for rows in (trial.goes_left, ~trial.goes_left))
-        return left, right
-
-    def _mixture(self, trial: Trial, rows: BoolArray) -> Mixture:
-        assert self.mixer is not None
-        pool = _pool_of(trial, rows, self.site.pool)
-        return self.mixer.mix(
-            self.region.v1[rows],
-            [h.key for h in pool],
-            np.stack([h.scores for h in pool], axis=-1),
-            self.site.mixture,
-        )
-
-    def _joined_mixtures(self, trial: Trial, mixtures: tuple[Mixture, Mixture]) -> FloatArray:
-        scores = np.empty((len(trial.goes_left), self.problem.n_outputs))
-        scores[trial.goes_left], scores[~trial.goes_left] = (m.scores for m in mixtures)
-        return scores
-
-    def ranks(self, trial: Trial) -> tuple[float, float]:
-        """Return what the best predictors have, and the best of those trained on the children."""
-        if self.mixer is not None:
-            outlook = self.outlook(trial)
-            loss = np.inf if outlook is None else outlook.loss
-            return loss, loss
-        losses = self.judge.pairs(trial.goes_left, trial.own)
-        losses = np.where(np.isfinite(losses), losses, np.inf)
-        m = len(self.problem.learners)
-        return float(losses.min()), float(losses[:m, :m].min())
-
-    def propose(self, trial: Trial, outlook: "Outlook") -> Proposal:
-        """Return the proposal of a trial."""
+    def _propose(self, trial: Trial, outlook: Outlook) -> Proposal:
+        outlook = self.appraiser.settled(trial, outlook)
         regions = self.region.divide(trial.split, self.problem.X)
-        sides = []
-        for place, rows in enumerate((trial.goes_left, ~trial.goes_left)):
-            pool = _pool_of(trial, rows, self.site.pool)
-            if outlook.mixtures is not None:
-                mixture = outlook.mixtures[place]
-                choice = max(pool, key=lambda h: mixture.weights[h.key])
-                sides.append(Side(regions[place], pool, choice, mixture))
-            else:
-                assert outlook.pair is not None
-                place_of_choice = outlook.pair[place]
-                m = len(trial.own)
-                choice = (
-                    Candidate(ITSELF, place_of_choice, trial.own[place_of_choice][rows])
-                    if place_of_choice < m
-                    else self.site.pool[place_of_choice - m].on(rows)
-                )
-                sides.append(Side(regions[place], pool, choice))
-        return Proposal(trial.split, outlook.loss, sides[0], sides[1])
+        left, right = (
+            outlook.side(place, regions[place], pool_of(trial, rows, self.site.pool))
+            for place, rows in enumerate((trial.goes_left, ~trial.goes_left))
+        )
+        return Proposal(trial.split, outlook.loss, left, right)
 
     def _fits_of(self, n_splits: int) -> int:
         return 2 * n_splits * len(self.slow) * self.problem.partition.n_folds
@@ -398,7 +279,7 @@ def best_of(search: Search, trials: Iterable[Trial], size: int) -> list[list[Spl
     """
     splits, joint, own = [], [], []
     for trial in trials:
-        best, best_own = search.ranks(trial)
+        best, best_own = search.appraiser.ranks(trial)
         if search.mixer is not None and not best < search.site.loss:
             continue  # to weigh anew what there is does not help: local models will hardly
         splits.append(trial.split)
@@ -416,31 +297,13 @@ def nested(splits: list[Split]) -> list[list[int]]:
     return [group for group in groups if group]
 
 
-def first_least(losses: FloatArray, slack: float) -> tuple[float, int, int] | None:
-    """Return the least loss and its place, the first among equals; None if all are undefined."""
-    losses = np.where(np.isfinite(losses), losses, np.inf)
-    least = losses.min()
-    if np.isinf(least):
-        return None
-    i, j = np.unravel_index(np.argmax(losses <= least + slack), losses.shape)
-    return float(losses[i, j]), int(i), int(j)
-
-
-def _pool_of(trial: Trial, rows: BoolArray, inherited: Pool) -> Pool:
-    """Return the candidates of a child that has these rows of V¹."""
-    own = [Candidate(ITSELF, m, scores[rows]) for m, scores in enumerate(trial.own)]
-    pool = own + [h.on(rows) for h in inherited]
-    return [h for h in pool if not np.isnan(h.scores).any()]
-
-
-def caution(min_gain_se: float, n_splits: int) -> float:
+def caution(min_gain_se: float, n_splits: int, n_rows: int) -> float:
     """Return the standard errors by which the best of many splits must gain.
 
-    As unlikely to be reached by chance by any of them as ``min_gain_se`` is by a single one.
+    As unlikely to be reached by chance by any of them as ``min_gain_se`` is by a single one. The
+    error itself is only as well known as the smaller side's rows allow: Student's distribution.
     """
-    if min_gain_se == 0 or n_splits == 0:
-        return 0.0
-    return float(norm.isf(norm.sf(min_gain_se) / n_splits))
+    return float(student.isf(norm.sf(min_gain_se) / n_splits, max(1, n_rows - 1)))
 
 
 def admissible_splits(problem: Problem, region: Region, limits: Limits) -> Iterator[list[Split]]:

@@ -1,0 +1,213 @@
+"""What a split is worth, and what its children would predict with.
+
+Two ways to predict: with one predictor a node, as in the paper, or with a mixture of all that were
+trained on the path. Each has an appraiser that weighs what the learners say about a split.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from predictree.losses import Judged, tolerance
+from predictree.mixing import Key, Mixer, Mixture
+from predictree.problem import Problem, Region
+from predictree.tree import BoolArray, FloatArray, IntArray, Split
+
+ITSELF = None  # owner of a candidate that was trained on the very node it is offered to
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A predictor that a node may take, by its held-out scores on V¹ of that node.
+
+    ``owner`` is the id of the node it was trained on, `ITSELF` while that node has none.
+    """
+
+    owner: int | None
+    learner: int
+    scores: FloatArray
+
+    @property
+    def key(self) -> tuple[int | None, int]:
+        """What tells one predictor from another."""
+        return self.owner, self.learner
+
+    def on(self, rows: BoolArray) -> "Candidate":
+        """Return the same predictor, offered to a child that has these rows of V¹."""
+        return Candidate(self.owner, self.learner, self.scores[rows])
+
+
+# The candidates of a node: own learners first, then the parent's, up to the root's; within a
+# training set in the order of the portfolio. This is the order in which ties are broken.
+Pool = list[Candidate]
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A node to be split, as the search sees it."""
+
+    region: Region
+    path: int
+    pool: Pool
+    loss: float
+    scores: FloatArray  # held-out scores of what the node predicts with
+    mixture: Mixture | None = None  # of the node, if its predictors are combined
+    barred: frozenset[int] = frozenset()  # learners that may not be trained on the children
+    one_by_one: frozenset[int] = frozenset()  # learners whose closed form is not to be used
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One child of a proposed split: what it predicts with, one predictor or a mixture."""
+
+    region: Region
+    pool: Pool
+    choice: Candidate
+    mixture: Mixture | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One split to be judged: where V¹ goes, and what the learners trained on its sides say.
+
+    ``own`` has one array (v, k) a learner, each row answered by its own side's model, NaN on a side
+    where the learner failed.
+    """
+
+    split: Split
+    goes_left: BoolArray
+    own: list[FloatArray]
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What a split would come to: its loss, the scores of all rows, what each side takes."""
+
+    loss: float
+    scores: FloatArray
+    choices: tuple[Candidate, Candidate]
+    mixtures: tuple[Mixture, Mixture] | None = None
+
+    def side(self, right: int, region: Region, pool: Pool) -> Side:
+        """Return one child."""
+        mixture = None if self.mixtures is None else self.mixtures[right]
+        return Side(region, pool, self.choices[right], mixture)
+
+
+class Appraiser(Protocol):
+    """Weighs what is known about the splits of one node."""
+
+    def outlook(self, trial: Trial) -> Outlook | None:
+        """Return what a split would come to; None if its loss is undefined."""
+
+    def settled(self, trial: Trial, outlook: Outlook) -> Outlook:
+        """Return what becomes of a split once it is decided."""
+
+    def ranks(self, trial: Trial) -> tuple[float, float]:
+        """Return two losses to rank a split by: the best there is, and what more rows improve."""
+
+
+class OfPairs:
+    """One predictor a side: the best pair."""
+
+    def __init__(self, problem: Problem, site: Site, rows: Judged) -> None:
+        self.pool = site.pool
+        self.judge = problem.loss.judge(rows, [h.scores for h in site.pool])
+        self.slack = tolerance(problem.loss, rows, site.loss)
+
+    def outlook(self, trial: Trial) -> Outlook | None:
+        """Return the least loss of all pairs of predictors, the first among equals."""
+        losses = self._losses(trial)
+        least = losses.min()
+        if np.isinf(least):
+            return None
+        i, j = np.unravel_index(np.argmax(losses <= least + self.slack), losses.shape)
+        left = self._candidate(trial, int(i), trial.goes_left)
+        right = self._candidate(trial, int(j), ~trial.goes_left)
+        scores = joined(trial.goes_left, left.scores, right.scores)
+        return Outlook(float(losses[i, j]), scores, (left, right))
+
+    def settled(self, trial: Trial, outlook: Outlook) -> Outlook:
+        """Return the same: a pair is a pair."""
+        return outlook
+
+    def ranks(self, trial: Trial) -> tuple[float, float]:
+        """Return the least loss of all pairs, and of those trained on the children."""
+        losses = self._losses(trial)
+        m = len(trial.own)
+        return float(losses.min()), float(losses[:m, :m].min())
+
+    def _losses(self, trial: Trial) -> FloatArray:
+        losses = self.judge.pairs(trial.goes_left, trial.own)
+        return np.where(np.isfinite(losses), losses, np.inf)
+
+    def _candidate(self, trial: Trial, place: int, rows: BoolArray) -> Candidate:
+        m = len(trial.own)
+        if place < m:
+            return Candidate(ITSELF, place, trial.own[place][rows])
+        return self.pool[place - m].on(rows)
+
+
+class OfMixtures:
+    """On each side a mixture of all predictors, held to the node's."""
+
+    def __init__(self, problem: Problem, site: Site, rows: Judged, mixer: Mixer) -> None:
+        assert site.mixture is not None
+        self.problem, self.site, self.rows, self.mixer = problem, site, rows, mixer
+        self.parent = site.mixture
+
+    def outlook(self, trial: Trial) -> Outlook | None:
+        """Mix what is known on either side."""
+        left, right = (
+            self.mixer.mix(*self._known(trial, rows)[1:], self.parent)
+            for rows in (trial.goes_left, ~trial.goes_left)
+        )
+        outlook = self._joined(trial, left, right)
+        return outlook if np.isfinite(outlook.loss) else None
+
+    def settled(self, trial: Trial, outlook: Outlook) -> Outlook:
+        """Loosen the node's hold on both sides."""
+        assert outlook.mixtures is not None
+        left, right = (
+            self.mixer.loosen(mixture, *self._known(trial, rows)[1:], self.parent)
+            for mixture, rows in zip(
+                outlook.mixtures, (trial.goes_left, ~trial.goes_left), strict=True
+            )
+        )
+        return self._joined(trial, left, right)
+
+    def ranks(self, trial: Trial) -> tuple[float, float]:
+        """Return the loss of the mixtures, twice."""
+        outlook = self.outlook(trial)
+        loss = np.inf if outlook is None else outlook.loss
+        return loss, loss
+
+    def _known(self, trial: Trial, rows: BoolArray) -> tuple[Pool, IntArray, list[Key], FloatArray]:
+        """Return the candidates of a side, its rows of V¹, and what the candidates say of them."""
+        pool = pool_of(trial, rows, self.site.pool)
+        scores = np.stack([h.scores for h in pool], axis=-1)
+        return pool, self.site.region.v1[rows], [h.key for h in pool], scores
+
+    def _joined(self, trial: Trial, left: Mixture, right: Mixture) -> Outlook:
+        scores = joined(trial.goes_left, left.scores, right.scores)
+        choices = [
+            max(pool_of(trial, rows, self.site.pool), key=lambda h: mixture.weights[h.key])
+            for mixture, rows in ((left, trial.goes_left), (right, ~trial.goes_left))
+        ]
+        loss = self.problem.loss.value(self.rows, scores)
+        return Outlook(loss, scores, (choices[0], choices[1]), (left, right))
+
+
+def joined(goes_left: BoolArray, left: FloatArray, right: FloatArray) -> FloatArray:
+    """Put the scores of both sides in the order of the rows."""
+    scores = np.empty((len(goes_left), left.shape[1]))
+    scores[goes_left], scores[~goes_left] = left, right
+    return scores
+
+
+def pool_of(trial: Trial, rows: BoolArray, inherited: Pool) -> Pool:
+    """Return the candidates of a child that has these rows of V¹."""
+    own = [Candidate(ITSELF, m, scores[rows]) for m, scores in enumerate(trial.own)]
+    pool = own + [h.on(rows) for h in inherited]
+    return [h for h in pool if not np.isnan(h.scores).any()]
