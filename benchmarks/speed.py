@@ -53,6 +53,9 @@ def timed(work, repeats=3):
     return min(times), result
 
 
+HELD_OUT = {"validation": (0.75, 0.15, 0.10), "weights": "path", "min_gain_se": 0.0}
+
+
 def linear():
     return LinearRegression(tol=1e-12)
 
@@ -66,7 +69,8 @@ LINEAR_AND_LOGISTIC = [("linear", linear()), ("logistic", logistic())]
 
 
 def tops(learners, X, y, depth, **params):
-    model = ToPsClassifier(learners, loss="auc", max_depth=depth, random_state=0, **params)
+    params = HELD_OUT | params | {"max_depth": depth, "random_state": 0}
+    model = ToPsClassifier(learners, loss="auc", **params)
     return lambda: model.fit(X, y)
 
 
@@ -155,7 +159,7 @@ def row_excess(data_dir):
         found = []
         for i, search in enumerate(("racing", "exhaustive")):
             model = estimator(
-                "paper", loss=loss, search=search, max_depth=1, n_jobs=2, random_state=0
+                "paper", loss=loss, search=search, max_depth=1, n_jobs=2, random_state=0, **HELD_OUT
             )
             time_taken, _ = timed(partial(model.fit, X, y), repeats=1)
             root = model.tree_[0]
@@ -210,7 +214,7 @@ def rows_neighbours(data_dir, name="california_housing", depth=3):
     X, y, _ = load(data_dir, name)
     test = np.random.default_rng(0).random(len(X)) < 1 / 3
     X, y, Z, z = X[~test], y[~test], X[test], y[test]
-    ours = ToPsRegressor("lr", max_depth=depth, random_state=0)
+    ours = ToPsRegressor("lr", max_depth=depth, random_state=0, **HELD_OUT)
     boosted = LGBMRegressor(
         n_estimators=1, learning_rate=1.0, linear_tree=True, max_depth=depth,
         num_leaves=2**depth, n_jobs=2, verbose=-1,
@@ -242,7 +246,7 @@ def rows_neighbours(data_dir, name="california_housing", depth=3):
 def row_predict(data_dir, n_rows=100_000):
     """Predicting against each predictor alone on the rows that it serves."""
     X, y = bank(data_dir)
-    model = ToPsClassifier("paper", loss="auc", max_depth=3, n_jobs=2, random_state=0).fit(X, y)
+    model = tops("paper", X, y, 3, n_jobs=2)()
     rows = np.random.default_rng(0).integers(0, len(X), n_rows)
     Z = X[rows]
     leaf = model.tree_.apply(Z)
@@ -274,7 +278,7 @@ def row_growth(_):
     y = np.where(X[:, 0] > 0, X[:, 1], X[:, 2]) + rng.normal(size=len(X))
 
     def work(n):
-        model = ToPsRegressor("lr", max_depth=2, random_state=0)
+        model = ToPsRegressor("lr", max_depth=2, random_state=0, **HELD_OUT)
         return lambda: model.fit(X[:n], y[:n])
 
     small, _ = timed(work(25_000))
@@ -322,7 +326,7 @@ def row_memory(_):
         "X = np.random.default_rng(0).normal(size=(1_000_000, 50))\n"
         "y = np.where(X[:, 0] > 0, X[:, 1], X[:, 2])\n"
         "before, start = peak(), time.perf_counter()\n"
-        "ToPsRegressor('lr', max_depth=1, random_state=0).fit(X, y)\n"
+        f"ToPsRegressor('lr', max_depth=1, random_state=0, **{HELD_OUT}).fit(X, y)\n"
         "print(time.perf_counter() - start, peak(), before)\n"
     )
     output = subprocess.run(

@@ -295,7 +295,7 @@ def test_losing_models_are_not_kept(regimes):
 
 def test_sizes_and_paths(regimes):
     X, y = regimes
-    model = ToPsRegressor("lr", random_state=0, max_depth=2).fit(X, y)
+    model = ToPsRegressor("lr", random_state=0, max_depth=2, **HELD_OUT).fit(X, y)
     assert (model.get_depth(), model.get_n_leaves()) == (2, sum(n.is_leaf for n in model.tree_))
     leaves = model.apply(X)
     paths = model.decision_path(X)
