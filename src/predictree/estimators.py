@@ -77,7 +77,7 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         min_samples_leaf: int = 20,
         min_samples_val: int = 10,
         min_gain: float = 0.0,
-        min_gain_se: float = 1.645,
+        min_gain_se: float = 2.5,
         refit: bool = False,
         n_repeats: int = 1,
         n_jobs: int | None = None,
@@ -426,10 +426,12 @@ class ToPsClassifier(ClassifierMixin, _TreesOfPredictors):  # type: ignore[misc]
         ``min_samples_val`` rows of V².
     min_gain : float, default=0.0
         A split must lower the loss by more than this.
-    min_gain_se : float, default=1.645
+    min_gain_se : float, default=2.5
         And by more than chance: the best of all splits looked at must gain what a single one would
-        reach as rarely as this many standard errors (with the default once in 20 nodes without any
-        real gain). 0 is no such demand.
+        reach as rarely as this many standard errors. 0 is no such demand. The default is what
+        keeps noise from growing trees (``benchmarks/noise.py``); it is stricter than theory asks,
+        because the out-of-fold scores that weights are found on come from models that saw the
+        rows these weights are judged by.
     refit : bool, default=False
         With folds, whether a predictor keeps one model, trained on all rows of its node, instead
         of one a fold to average: smaller and faster.

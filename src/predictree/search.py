@@ -27,7 +27,7 @@ from predictree.problem import Problem, Region
 from predictree.splits import candidate_splits
 from predictree.tree import BoolArray, FloatArray, Split
 
-BATCH = 1 << 22  # numbers that the quick learners may have in hand at a time
+BATCH = 1 << 21  # numbers that the quick learners may have in hand at a time
 
 # Racing: shares of the rows for the slow learners before they get all, the rows below which a share
 # is not worth the fit, and the lengths of the shortlists for as many rounds as are left.

@@ -310,7 +310,8 @@ def answers_of_sides(
         rows = slice(None) if len(held) == v else held
         flat = np.moveaxis(coefficients[:, :, f], 2, 0).reshape(design.n_features, -1)
         mine = design.judged if len(held) == v else xp.take(design.judged, xp.asarray(held), axis=0)
-        by_side = on_host(mine @ xp.asarray(flat)).reshape(-1, q, 2, t) + intercepts[:, :, f]
+        product = on_host(mine @ xp.asarray(flat)).reshape(-1, q, 2, t)
+        by_side = np.add(product, intercepts[:, :, f], out=product if xp is np else None)
         left = goes_left[:, rows].T[:, :, None]
         chosen = np.where(left, by_side[:, :, 0], by_side[:, :, 1])
         answers[:, rows] = np.moveaxis(chosen, 1, 0)
