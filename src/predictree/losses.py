@@ -25,6 +25,7 @@ Combination = Literal["squares", "log", "absolute"]
 
 TIE = 1e-10  # relative difference below which two losses count as equal
 HALF = 0.5
+ROUNDING = 1e-12  # a probability below this is none
 JACKKNIFE = 10
 SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
 
@@ -443,8 +444,11 @@ def tolerance(loss: Loss, rows: Judged, value: float) -> float:
 
 
 def probabilities(scores: FloatArray) -> FloatArray:
-    """Clip scores at zero and let every row sum to one; a row without any is uniform."""
-    clipped = np.maximum(scores, 0.0)
+    """Clip scores at zero and let every row sum to one; a row without any is uniform.
+
+    What is only rounding is zero, or log loss would tell one rounding from another.
+    """
+    clipped = np.where(scores <= ROUNDING, 0.0, scores)
     total = clipped.sum(axis=1, keepdims=True)
     empty = total[:, 0] <= 0
     clipped[empty], total[empty] = 1.0, scores.shape[1]

@@ -5,7 +5,7 @@ from sklearn.metrics import log_loss
 
 
 def proba(s):
-    s = np.clip(s, 0, None)
+    s = np.where(s <= 1e-12, 0, s)  # below that it is rounding
     return np.array([r / r.sum() if r.sum() > 0 else np.full(len(r), 1 / len(r)) for r in s])
 
 
