@@ -120,7 +120,8 @@ def table(path):
                 cells.append(f"{np.mean(ratios):+.2%}{grown}")
             else:
                 cells.append("")
-        print(f"| {name} | " + " | ".join(cells) + " |")
+        if any(cells):
+            print(f"| {name} | " + " | ".join(cells) + " |")
     for title, of in (("mean", np.mean), ("median", np.median), ("worst", np.max)):
         print(f"| **{title}** | " + " | ".join(f"{of(means[w]):+.2%}" for w in whats) + " |")
     better = (f"{sum(m < 0 for m in means[w])} of {len(means[w])}" for w in whats)
