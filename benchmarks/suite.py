@@ -56,7 +56,7 @@ def load(data_dir, name, n_rows=None, seed=0):
 
 
 def bank_split(data_dir, seed=0):
-    """Bank Marketing as in the paper, 62 features in [0, 1]: a fold of 32,950 rows, and the rest."""
+    """Bank Marketing as in the paper, 62 features in [0, 1]: 32,950 rows, and the rest."""
     table = pd.read_csv(data_dir / "paper" / "bank-additional-full.csv.gz", sep=";")
     y = (table.pop("y") == "yes").astype(int).to_numpy()
     X = pd.get_dummies(table, dtype=float).drop(columns="contact_telephone")
