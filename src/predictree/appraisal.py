@@ -66,6 +66,11 @@ class Side:
     choice: Candidate
     mixture: Mixture | None = None
 
+    @property
+    def scores(self) -> FloatArray:
+        """Held-out scores of what it predicts with."""
+        return self.choice.scores if self.mixture is None else self.mixture.scores
+
 
 @dataclass(frozen=True, slots=True)
 class Trial:

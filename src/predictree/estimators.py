@@ -163,10 +163,10 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
                 tree = grower.freeze(weights, self.refit)
             repeats.append((tree, problem, evidence(problem, grower, weights)))
             failures, fits = failures + grower.failures, fits + grower.fits
+        verdict = _verdict([(problem, seen) for _, problem, seen in repeats])
         _warn_of(failures)
         self._adopt([tree for tree, _, _ in repeats], repeats[0][1], table, columns, failures)
-        self.fits_ = fits
-        self.verdict_ = _verdict([(problem, seen) for _, problem, seen in repeats])
+        self.fits_, self.verdict_ = fits, verdict
         return self
 
     def _search_for(self, learners: tuple[Learner, ...]) -> str:

@@ -289,8 +289,7 @@ class Grower:
         return Kept(models, self.problem.held_out(models, self.problem.partition.v2))
 
     def _own_loss(self, side: Side) -> float:
-        scores = side.choice.scores if side.mixture is None else side.mixture.scores
-        return self.problem.loss.value(self.problem.judged(side.region.v1), scores)
+        return self.problem.loss.value(self.problem.judged(side.region.v1), side.scores)
 
     def _add(self, parent: GrowingNode | None, path: int, side: Side, loss: float) -> GrowingNode:
         node_id = len(self.nodes)
@@ -304,7 +303,7 @@ class Grower:
             pool=[replace(h, owner=node_id) if h.owner is ITSELF else h for h in side.pool],
             predictor=(owner, side.choice.learner),
             loss=loss,
-            scores=side.choice.scores if side.mixture is None else side.mixture.scores,
+            scores=side.scores,
             mixture=None if side.mixture is None else side.mixture.of_node(node_id),
         )
         self.nodes.append(node)

@@ -264,6 +264,17 @@ def training_sums(cells: AnyArray, n_folds: int) -> AnyArray:
     return without_fold(xp.stack([left, right], axis=1), n_folds)
 
 
+def grams_of_sides(
+    rows: AnyArray, root_weight: AnyArray | None, cuts: Cuts, total: AnyArray
+) -> FloatArray:
+    """Return Aᵀ A over every training set of some splits: (q, 2, n_folds, …)."""
+    sums = [
+        training_sums(cell_grams(rows, root_weight, bins.cells(), total), bins.n_folds)
+        for bins in cuts.bins
+    ]
+    return on_host(rows.__array_namespace__().concat(sums))
+
+
 def cell_grams(
     rows: AnyArray, root_weight: AnyArray | None, cells: Sequence[IntArray], total: AnyArray
 ) -> AnyArray:

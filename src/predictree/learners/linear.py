@@ -28,10 +28,10 @@ from predictree.learners.closed_form import (
     answers_of_sides,
     cell_grams,
     gram_of,
+    grams_of_sides,
     moments_of_sides,
     on_host,
     standardised,
-    training_sums,
     without_fold,
 )
 from predictree.losses import probabilities
@@ -80,20 +80,13 @@ class LinearForm:
 
     def fit_splits(self, cuts: Cuts) -> FloatArray:
         """Return the scores of the judged rows for every split."""
-        xp = self.total.__array_namespace__()
-        sums = [
-            training_sums(
-                cell_grams(self.design.train, self.root_weight, bins.cells(), self.total),
-                bins.n_folds,
-            )
-            for bins in cuts.bins
-        ]
+        sums = grams_of_sides(self.design.train, self.root_weight, cuts, self.total)
         shape = (len(cuts.places), 2, self.design.n_folds)
         penalty = np.full((*shape, self.design.n_features), self.alpha)
         if self.scaled:
             penalty *= _or_one(moments_of_sides(self.design, cuts)[1]) * self.design.scale**2
         coefficients, intercepts = self._solve(
-            on_host(xp.concat(sums)).reshape(-1, *self.total.shape),
+            sums.reshape(-1, *self.total.shape),
             penalty.reshape(-1, self.design.n_features),
             lambda i: cuts.training_set(np.unravel_index(i, shape), self.design),
         )

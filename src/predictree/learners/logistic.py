@@ -22,13 +22,12 @@ from predictree.learners.closed_form import (
     Cuts,
     Design,
     answers_of_sides,
-    cell_grams,
     gram_of,
+    grams_of_sides,
     moments_of_sides,
     on_host,
     side_sums,
     standardised,
-    training_sums,
 )
 from predictree.tree import BoolArray, FloatArray, IntArray
 
@@ -209,26 +208,17 @@ class Solver:
     def _inverse_at_node(self, node: FloatArray) -> FloatArray:
         """Return the inverse of every training set's curvature at the node's coefficients."""
         xp = self.rows.__array_namespace__()
-        root = xp.asarray(self._root_curvature(on_host(self.rows @ xp.asarray(node)), self.weight))
+        root = xp.asarray(root_curvature(on_host(self.rows @ xp.asarray(node)), self.weight))
         total = gram_of(self.rows, root, np.arange(len(self.y)))
-        sums = [
-            training_sums(cell_grams(self.rows, root, bins.cells(), total), bins.n_folds)
-            for bins in self.cuts.bins
-        ]
-        return inverse_of(on_host(xp.concat(sums)), self.ridge, self.mass)
+        curvature = grams_of_sides(self.rows, root, self.cuts, total)
+        return inverse_of(curvature, self.ridge, self.mass)
 
     def _inverse_at(self, beta: FloatArray, place: tuple[int, ...]) -> FloatArray:
         """Return the inverse of one training set's curvature at its own coefficients."""
         mine = self.cuts.training_set(place, self.design)
         rows = on_host(self.rows)[mine]
-        root = self._root_curvature(rows @ beta, self.weight[mine])
-        rows *= root[:, None]
+        rows *= root_curvature(rows @ beta, self.weight[mine])[:, None]
         return inverse_of(rows.T @ rows, self.ridge[place], self.mass[place])
-
-    @staticmethod
-    def _root_curvature(margin: FloatArray, weight: FloatArray) -> FloatArray:
-        p = expit(margin)
-        return np.asarray(np.sqrt(weight * p * (1 - p)))
 
     def _gradients(self, beta: FloatArray, splits: IntArray, exact: bool) -> FloatArray:
         """Return the gradient in every training set of some splits: (splits, 2, n_folds, 1 + d).
@@ -265,6 +255,12 @@ class Solver:
     def _rounded(self) -> AnyArray:
         xp = self.rows.__array_namespace__()
         return xp.astype(self.rows, xp.float32)
+
+
+def root_curvature(margin: FloatArray, weight: FloatArray) -> FloatArray:
+    """Return the root of each row's weight in the curvature of the log loss."""
+    p = expit(margin)
+    return np.asarray(np.sqrt(weight * p * (1 - p)))
 
 
 def dot(a: FloatArray, b: FloatArray) -> FloatArray:
@@ -327,9 +323,9 @@ def newton(
     beta, margin = start, margins(start)
     value = objective(beta, margin)
     for _ in range(100):
-        p = expit(margin)
-        gradient = on_host(rows.T @ xp.asarray(weight * (p - y))) + ridge * beta
-        root = xp.asarray(np.sqrt(weight * p * (1 - p)))
+        residual = weight * (expit(margin) - y)
+        gradient = on_host(rows.T @ xp.asarray(residual)) + ridge * beta
+        root = xp.asarray(root_curvature(margin, weight))
         curvature = on_host(gram_of(rows, root, everywhere)) + np.diag(ridge)
         curvature[0, 0] += 1e-12 * weight.sum()
         direction = np.linalg.solve(curvature, gradient)
