@@ -70,30 +70,26 @@ def _default_classifiers() -> NamedEstimators:
     """Return a small, diverse portfolio: it is combined, so that its members should differ."""
     return [
         ("logistic", _logistic()),
-        ("boosting", HistGradientBoostingClassifier(learning_rate=0.05, early_stopping=False)),
-        (
-            "small boosting",
-            HistGradientBoostingClassifier(
-                learning_rate=0.1, max_iter=60, max_leaf_nodes=8, early_stopping=False
-            ),
-        ),
-        ("extra trees", ExtraTreesClassifier(min_samples_leaf=2)),
-        ("forest", RandomForestClassifier(min_samples_leaf=5, max_features=0.5)),
+        *_trees(HistGradientBoostingClassifier, ExtraTreesClassifier, RandomForestClassifier),
     ]
 
 
 def _default_regressors() -> NamedEstimators:
+    """Return the same, with ridge for logistic regression."""
     return [
         ("ridge", make_pipeline(StandardScaler(), Ridge())),
-        ("boosting", HistGradientBoostingRegressor(learning_rate=0.05, early_stopping=False)),
-        (
-            "small boosting",
-            HistGradientBoostingRegressor(
-                learning_rate=0.1, max_iter=60, max_leaf_nodes=8, early_stopping=False
-            ),
-        ),
-        ("extra trees", ExtraTreesRegressor(min_samples_leaf=2)),
-        ("forest", RandomForestRegressor(min_samples_leaf=5, max_features=0.5)),
+        *_trees(HistGradientBoostingRegressor, ExtraTreesRegressor, RandomForestRegressor),
+    ]
+
+
+def _trees(boosting: Any, extra_trees: Any, forest: Any) -> NamedEstimators:
+    """Return two boostings of different size and two forests of different kind."""
+    small = {"learning_rate": 0.1, "max_iter": 60, "max_leaf_nodes": 8}
+    return [
+        ("boosting", boosting(learning_rate=0.05, early_stopping=False)),
+        ("small boosting", boosting(early_stopping=False, **small)),
+        ("extra trees", extra_trees(min_samples_leaf=2)),
+        ("forest", forest(min_samples_leaf=5, max_features=0.5)),
     ]
 
 
