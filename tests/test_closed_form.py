@@ -325,7 +325,7 @@ def test_grams_of_cells_add_up():
     splits = candidate_splits(2, X[:, 2], None, 4)
     bins = Bins.of(splits, X[:, 2], np.zeros((4, 500), dtype=bool), design)
     root = rng.uniform(0.5, 2, 500)
-    total = gram_of(design.train, root, rows)
+    total = gram_of(design.train, root)
     sums = training_sums(cell_grams(design.train, root, bins.cells(), total), 3)
     for s, split in enumerate(splits):
         for side, mask in enumerate((split.goes_left(X[:, 2]), ~split.goes_left(X[:, 2]))):

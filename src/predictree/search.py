@@ -190,14 +190,19 @@ class Search:
         self, by_feature: list[list[Split]], forms: Mapping[int, ClosedForm]
     ) -> Iterator[Trial]:
         """Train quick learners on both sides of splits; the others say nothing."""
-        nothing = np.full((len(self.region.v1), self.problem.n_outputs), np.nan)
         for together in self._batches(by_feature):
-            goes_left, quick = self._quick_scores(together, forms)
-            for s, split in enumerate(split for splits in together for split in splits):
-                own = [nothing] * len(self.problem.learners)
-                for i, scores in quick.items():
-                    own[i] = scores[s]
-                yield Trial(split, goes_left[s], own)
+            yield from self._trials_of(together, forms)  # which forgets its scores at the end
+
+    def _trials_of(
+        self, together: list[list[Split]], forms: Mapping[int, ClosedForm]
+    ) -> Iterator[Trial]:
+        nothing = np.full((len(self.region.v1), self.problem.n_outputs), np.nan)
+        goes_left, quick = self._quick_scores(together, forms)
+        for s, split in enumerate(split for splits in together for split in splits):
+            own = [nothing] * len(self.problem.learners)
+            for i, scores in quick.items():
+                own[i] = scores[s].copy()  # a view would keep the scores of all splits
+            yield Trial(split, goes_left[s], own)
 
     def _quick_scores(
         self, together: list[list[Split]], forms: Mapping[int, ClosedForm]
@@ -218,7 +223,10 @@ class Search:
                     order += [start + i for i in family]
             start += len(splits)
         cuts, place = Cuts(tuple(bins)), np.argsort(order)
-        quick = {i: form.fit_splits(cuts)[place] for i, form in forms.items()}
+        in_order = bool((place[:-1] < place[1:]).all())  # then a copy is to be spared
+        quick = {i: form.fit_splits(cuts) for i, form in forms.items()}
+        if not in_order:
+            quick = {i: scores[place] for i, scores in quick.items()}
         return np.concatenate(sides), quick
 
     def _batches(self, by_feature: list[list[Split]]) -> Iterator[list[list[Split]]]:

@@ -107,10 +107,12 @@ class Design:
         return np.array([_gap(column) for column in on_host(self.train).T[1 : 1 + self.n_features]])
 
     def as_scores(self, answers: FloatArray) -> FloatArray:
-        """Turn answers to the targets, (…, t), into scores, (…, k)."""
+        """Turn answers to the targets, (…, t), into scores, (…, k); the answers are used up."""
         if self.n_outputs == 2:
             return np.concatenate([1.0 - answers, answers], axis=-1)
-        return np.asarray(answers * self.label_scale + self.label_center)
+        answers *= self.label_scale
+        answers += self.label_center
+        return answers
 
 
 def _means(features: FloatArray) -> FloatArray:
@@ -290,15 +292,20 @@ def cell_grams(
     return sums
 
 
-def gram_of(rows: AnyArray, root_weight: AnyArray | None, chosen: IntArray) -> AnyArray:
-    """Return Aᵀ A over the chosen rows times their root weights, gathered a chunk at a time."""
+def gram_of(
+    rows: AnyArray, root_weight: AnyArray | None, chosen: IntArray | None = None
+) -> AnyArray:
+    """Return Aᵀ A over the chosen rows, or all, times their root weights, a chunk at a time."""
     xp = rows.__array_namespace__()
     total = xp.zeros((rows.shape[1], rows.shape[1]))
-    for piece in in_chunks(chosen):
-        some = xp.asarray(piece)
-        block = xp.take(rows, some, axis=0)
+    n = rows.shape[0] if chosen is None else len(chosen)
+    for start in range(0, n, CHUNK):
+        part = slice(start, min(start + CHUNK, n))
+        some = None if chosen is None else xp.asarray(chosen[part])
+        block = rows[part, :] if some is None else xp.take(rows, some, axis=0)
         if root_weight is not None:
-            block *= xp.take(root_weight, some)[:, None]
+            weight = root_weight[part] if some is None else xp.take(root_weight, some)
+            block = block * weight[:, None]
         total += block.T @ block
     return total
 
@@ -317,15 +324,14 @@ def answers_of_sides(
     t = intercepts.shape[-1]
     answers = np.empty((q, v, t))
     for f in range(design.n_folds):
-        held = np.flatnonzero(design.judged_fold == f)
-        rows = slice(None) if len(held) == v else held
         flat = np.moveaxis(coefficients[:, :, f], 2, 0).reshape(design.n_features, -1)
-        mine = design.judged if len(held) == v else xp.take(design.judged, xp.asarray(held), axis=0)
-        product = on_host(mine @ xp.asarray(flat)).reshape(-1, q, 2, t)
-        by_side = np.add(product, intercepts[:, :, f], out=product if xp is np else None)
-        left = goes_left[:, rows].T[:, :, None]
-        chosen = np.where(left, by_side[:, :, 0], by_side[:, :, 1])
-        answers[:, rows] = np.moveaxis(chosen, 1, 0)
+        model = xp.asarray(flat)
+        for rows in in_chunks(np.flatnonzero(design.judged_fold == f)):
+            mine = xp.take(design.judged, xp.asarray(rows), axis=0)
+            by_side = on_host(mine @ model).reshape(-1, q, 2, t) + intercepts[:, :, f]
+            left = goes_left[:, rows].T[:, :, None]
+            chosen = np.where(left, by_side[:, :, 0], by_side[:, :, 1])
+            answers[:, rows] = np.moveaxis(chosen, 1, 0)
     return answers
 
 

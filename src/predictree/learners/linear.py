@@ -73,7 +73,7 @@ class LinearForm:
         root = None
         for weight in learner.metadata.values():
             root = np.sqrt(np.asarray(weight, dtype=float)[design.rows])
-        total = gram_of(design.train, root, np.arange(len(design.rows)))
+        total = gram_of(design.train, root)
         alpha, scaled = _penalty(learner.estimator) or (0.0, False)
         cutoff = learner.estimator.tol if alpha == 0 and TRUNCATES else 0.0
         return cls(design, learner, root, alpha, scaled, cutoff, total)

@@ -209,7 +209,7 @@ class Solver:
         """Return the inverse of every training set's curvature at the node's coefficients."""
         xp = self.rows.__array_namespace__()
         root = xp.asarray(root_curvature(on_host(self.rows @ xp.asarray(node)), self.weight))
-        total = gram_of(self.rows, root, np.arange(len(self.y)))
+        total = gram_of(self.rows, root)
         curvature = grams_of_sides(self.rows, root, self.cuts, total)
         return inverse_of(curvature, self.ridge, self.mass)
 
@@ -311,7 +311,6 @@ def newton(
 ) -> FloatArray:
     """Minimise one penalised log loss by Newton's method with halved steps."""
     xp = rows.__array_namespace__()
-    everywhere = np.arange(len(y))
 
     def margins(beta: FloatArray) -> FloatArray:
         return on_host(rows @ xp.asarray(beta))
@@ -326,7 +325,7 @@ def newton(
         residual = weight * (expit(margin) - y)
         gradient = on_host(rows.T @ xp.asarray(residual)) + ridge * beta
         root = xp.asarray(root_curvature(margin, weight))
-        curvature = on_host(gram_of(rows, root, everywhere)) + np.diag(ridge)
+        curvature = on_host(gram_of(rows, root)) + np.diag(ridge)
         curvature[0, 0] += 1e-12 * weight.sum()
         direction = np.linalg.solve(curvature, gradient)
         gain = gradient @ direction
