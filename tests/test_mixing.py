@@ -23,7 +23,6 @@ from predictree import ToPsClassifier, ToPsRegressor
 from predictree.exceptions import InvalidInputError
 from predictree.losses import AUC, CallableLoss, Judged, LogLoss, SquaredError
 from predictree.partition import assign_folds
-from predictree.search import caution
 from predictree.simplex import shrunk_log_loss, simplex_quadratic
 
 LEARNERS = [("linear", LinearRegression(tol=1e-12)), ("tree", DecisionTreeRegressor(max_depth=3))]
@@ -216,12 +215,6 @@ def test_noise_grows_no_tree():
         X, y = rng.normal(size=(300, 5)), rng.normal(size=300)
         grown += len(ToPsRegressor(learners, random_state=seed).fit(X, y).tree_) > 1
     assert grown <= 2
-
-
-def test_caution_grows_with_the_number_of_splits():
-    assert caution(1.645, 1, 10**6) == pytest.approx(1.645, abs=1e-3)
-    assert caution(1.645, 100, 10**6) == pytest.approx(3.29, abs=0.01)
-    assert caution(3.0, 100, 50) > caution(1.645, 100, 50) > caution(1.645, 100, 10**6)
 
 
 @pytest.mark.parametrize("loss", [LogLoss(), AUC()])

@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from predictree.losses import Judged, tolerance
-from predictree.mixing import Key, Mixer, Mixture
+from predictree.mixing import Mixer, Mixture
 from predictree.problem import Problem, Region
 from predictree.tree import BoolArray, FloatArray, IntArray, Split
 
@@ -87,15 +87,19 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """What a split would come to: its loss, the scores of all rows, what each side takes."""
+    """What a split would come to: its loss, the scores of all rows, what each side takes.
+
+    The last is not told before the split is settled where predictors are combined.
+    """
 
     loss: float
     scores: FloatArray
-    choices: tuple[Candidate, Candidate]
+    choices: tuple[Candidate, Candidate] | None = None
     mixtures: tuple[Mixture, Mixture] | None = None
 
     def side(self, right: int, region: Region, pool: Pool) -> Side:
         """Return one child."""
+        assert self.choices is not None
         mixture = None if self.mixtures is None else self.mixtures[right]
         return Side(region, pool, self.choices[right], mixture)
 
@@ -108,9 +112,6 @@ class Appraiser(Protocol):
 
     def settled(self, trial: Trial, outlook: Outlook) -> Outlook:
         """Return what becomes of a split once it is decided."""
-
-    def ranks(self, trial: Trial) -> tuple[float, float]:
-        """Return two losses to rank a split by: the best there is, and what more rows improve."""
 
 
 class OfPairs:
@@ -161,47 +162,40 @@ class OfMixtures:
         assert site.mixture is not None
         self.problem, self.site, self.rows, self.mixer = problem, site, rows, mixer
         self.parent = site.mixture
+        self.inherited = [(h.key, h.scores, mixer.basis(rows, h.scores)) for h in site.pool]
 
     def outlook(self, trial: Trial) -> Outlook | None:
-        """Mix what is known on either side."""
-        left, right = (
-            self.mixer.mix(*self._known(trial, rows)[1:], self.parent)
-            for rows in (trial.goes_left, ~trial.goes_left)
-        )
-        outlook = self._joined(trial, left, right)
-        return outlook if np.isfinite(outlook.loss) else None
+        """Sketch the mixtures of either side."""
+        own = [
+            ((ITSELF, m), scores, self.mixer.basis(self.rows, scores))
+            for m, scores in enumerate(trial.own)
+            if not np.isnan(scores).any()
+        ]
+        keys, scores, basis = zip(*own, *self.inherited, strict=True)
+        v1 = self.site.region.v1
+        mixed = self.mixer.sketch(
+            np.stack(basis, axis=-1), np.stack(scores, axis=-1), v1, trial.goes_left, keys,
+            self.parent,
+        )  # fmt: skip
+        loss = self.problem.loss.value(self.rows, mixed)
+        return Outlook(loss, mixed) if np.isfinite(loss) else None
 
     def settled(self, trial: Trial, outlook: Outlook) -> Outlook:
-        """Loosen the node's hold on both sides."""
-        assert outlook.mixtures is not None
-        left, right = (
-            self.mixer.loosen(mixture, *self._known(trial, rows)[1:], self.parent)
-            for mixture, rows in zip(
-                outlook.mixtures, (trial.goes_left, ~trial.goes_left), strict=True
-            )
-        )
-        return self._joined(trial, left, right)
-
-    def ranks(self, trial: Trial) -> tuple[float, float]:
-        """Return the loss of the mixtures, twice."""
-        outlook = self.outlook(trial)
-        loss = np.inf if outlook is None else outlook.loss
-        return loss, loss
-
-    def _known(self, trial: Trial, rows: BoolArray) -> tuple[Pool, IntArray, list[Key], FloatArray]:
-        """Return the candidates of a side, its rows of V¹, and what the candidates say of them."""
-        pool = pool_of(trial, rows, self.site.pool)
-        scores = np.stack([h.scores for h in pool], axis=-1)
-        return pool, self.site.region.v1[rows], [h.key for h in pool], scores
-
-    def _joined(self, trial: Trial, left: Mixture, right: Mixture) -> Outlook:
-        scores = joined(trial.goes_left, left.scores, right.scores)
-        choices = [
-            max(pool_of(trial, rows, self.site.pool), key=lambda h: mixture.weights[h.key])
-            for mixture, rows in ((left, trial.goes_left), (right, ~trial.goes_left))
-        ]
+        """Mix exactly, and loosen the node's hold where that is a clear gain."""
+        mixtures, choices = [], []
+        for rows in (trial.goes_left, ~trial.goes_left):
+            pool = pool_of(trial, rows, self.site.pool)
+            mixture = self._mixture(pool, self.site.region.v1[rows])
+            mixtures.append(mixture)
+            choices.append(max(pool, key=lambda h: mixture.weights[h.key]))
+        scores = joined(trial.goes_left, *(mixture.scores for mixture in mixtures))
         loss = self.problem.loss.value(self.rows, scores)
-        return Outlook(loss, scores, (choices[0], choices[1]), (left, right))
+        return Outlook(loss, scores, (choices[0], choices[1]), (mixtures[0], mixtures[1]))
+
+    def _mixture(self, pool: Pool, rows: IntArray) -> Mixture:
+        keys, scores = [h.key for h in pool], np.stack([h.scores for h in pool], axis=-1)
+        mixture = self.mixer.mix(rows, keys, scores, self.parent)
+        return self.mixer.loosen(mixture, rows, keys, scores, self.parent)
 
 
 def joined(goes_left: BoolArray, left: FloatArray, right: FloatArray) -> FloatArray:

@@ -70,14 +70,14 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         loss: Any = "auto",
         validation: Any = 5,
         weights: str = "shrunk",
-        shrinkage: float = 100.0,
+        shrinkage: float = 300.0,
         search: str = "auto",
         n_thresholds: int = 9,
         max_depth: int | None = None,
         min_samples_leaf: int = 20,
         min_samples_val: int = 10,
         min_gain: float = 0.0,
-        min_gain_se: float = 2.5,
+        min_gain_se: float = 2.0,
         refit: bool = False,
         n_repeats: int = 1,
         n_jobs: int | None = None,
@@ -408,7 +408,7 @@ class ToPsClassifier(ClassifierMixin, _TreesOfPredictors):  # type: ignore[misc]
     weights : {"shrunk", "path"}, default="shrunk"
         ``"shrunk"``: every node combines all learners trained on all nodes of its path, held to
         the parent's combination. ``"path"``: Algorithm 2 of the paper, one predictor a node.
-    shrinkage : float, default=100.0
+    shrinkage : float, default=300.0
         How strongly a node is held to its parent: λ in loss + λ / n ‖w − w_parent‖², for log loss,
         or half the squared error in units of the root's.
     search : {"auto", "exhaustive", "racing"}, default="auto"
@@ -426,12 +426,9 @@ class ToPsClassifier(ClassifierMixin, _TreesOfPredictors):  # type: ignore[misc]
         ``min_samples_val`` rows of V².
     min_gain : float, default=0.0
         A split must lower the loss by more than this.
-    min_gain_se : float, default=2.5
-        And by more than chance: the best of all splits looked at must gain what a single one would
-        reach as rarely as this many standard errors. 0 is no such demand. The default is what
-        keeps noise from growing trees (``benchmarks/noise.py``); it is stricter than theory asks,
-        because the out-of-fold scores that weights are found on come from models that saw the
-        rows these weights are judged by.
+    min_gain_se : float, default=2.0
+        And by more than chance: the choice among all splits is made again without each fold and
+        judged on it, and must gain so many of its standard errors there. 0 is no such demand.
     refit : bool, default=False
         With folds, whether a predictor keeps one model, trained on all rows of its node, instead
         of one a fold to average: smaller and faster.

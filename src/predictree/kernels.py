@@ -102,6 +102,158 @@ def wins_of_pairs(
     return wins
 
 
+@njit(cache=True, nogil=True)
+def wins_of_parts(
+    score: FloatArray,
+    order: IntArray,
+    positive: BoolArray,
+    mass: FloatArray,
+    part: IntArray,
+    n: int,
+) -> FloatArray:
+    """Mass of (positive, negative) pairs ranked rightly, by the parts that the two are of: (n, n).
+
+    ``order`` lists the rows in rising order of their score.
+    """
+    rising = order[~positive[order]]
+    wins, below, not_above = np.zeros((n, n)), np.zeros(n), np.zeros(n)
+    j = k = 0
+    for i in order:
+        if not positive[i]:
+            continue
+        near = EQUAL * (1e-3 + abs(score[i]))
+        while j < len(rising) and score[rising[j]] < score[i] - near:
+            below[part[rising[j]]] += mass[rising[j]]
+            j += 1
+        while k < len(rising) and score[rising[k]] <= score[i] + near:
+            not_above[part[rising[k]]] += mass[rising[k]]
+            k += 1
+        for other in range(n):
+            wins[part[i], other] += mass[i] * 0.5 * (below[other] + not_above[other])
+    return wins
+
+
+@njit(cache=True, nogil=True)
+def mixtures_of_sides(
+    basis: FloatArray,
+    mass: FloatArray,
+    left: BoolArray,
+    fold: IntArray,
+    start: FloatArray,
+    toward: FloatArray,
+    strength: float,
+    logarithmic: bool,
+) -> FloatArray:
+    """Weights of all predictors on either side of a split, found without each fold: (2, f, p).
+
+    They minimise the mean over rows of ½ ‖Σ_j w_j b_j‖² plus strength / n ‖w − toward‖² over the
+    simplex. Where the loss is a logarithm they are a Newton step from ``start``, at which the mean
+    of the basis over predictors is one; it is shortened so that no row loses more than nine tenths
+    of its probability.
+
+    Parameters
+    ----------
+    basis : array of shape (n, k, p)
+    mass : array of shape (n,)
+    left : array of shape (n,)
+    fold : array of shape (n,)
+    start : array of shape (p,)
+    toward : array of shape (f, p)
+    """
+    n, k, p = basis.shape
+    n_folds = len(toward)
+    gram, slope = np.zeros((2, n_folds, p, p)), np.zeros((2, n_folds, p))
+    total, count = np.zeros((2, n_folds)), np.zeros((2, n_folds))
+    for i in range(n):
+        side, f = 0 if left[i] else 1, fold[i]
+        total[side, f] += mass[i]
+        count[side, f] += 1
+        for c in range(k):
+            b = basis[i, c]
+            for u in range(p):
+                weighted = mass[i] * b[u]
+                slope[side, f, u] += weighted
+                for v in range(u + 1):
+                    gram[side, f, u, v] += weighted * b[v]
+    weights = np.empty((2, n_folds, p))
+    for side in range(2):
+        for f in range(n_folds):
+            rows, sum_of_mass = (
+                count[side].sum() - count[side, f],
+                total[side].sum() - total[side, f],
+            )
+            if rows < 1 or sum_of_mass <= 0:
+                weights[side, f] = toward[f]
+                continue
+            ridge = 2 * strength / rows
+            H = (gram[side].sum(axis=0) - gram[side, f]) / sum_of_mass
+            H += np.tril(H, -1).T
+            trace = np.trace(H)
+            for u in range(p):
+                H[u, u] += ridge + 1e-12 * trace
+            pull = ridge * toward[f]
+            if logarithmic:
+                pull += 2 * (slope[side].sum(axis=0) - slope[side, f]) / sum_of_mass
+            weights[side, f] = _on_simplex(H, pull, toward[f].copy())
+    if logarithmic:
+        _shorten_steps(basis, left, fold, start, weights)
+    return weights
+
+
+@njit(cache=True, nogil=True)
+def _on_simplex(H: FloatArray, c: FloatArray, w: FloatArray) -> FloatArray:
+    """Minimise ½ wᵀ H w − cᵀ w over the simplex, from w, moving weight from one to another."""
+    slope = H @ w - c
+    for _ in range(1000):
+        low, high = 0, -1
+        for u in range(len(w)):
+            if slope[u] < slope[low]:
+                low = u
+            if w[u] > 0 and (high < 0 or slope[u] > slope[high]):
+                high = u
+        gap = slope[high] - slope[low]
+        if gap < 1e-9:
+            break
+        curvature = H[low, low] + H[high, high] - 2 * H[low, high]
+        moved = w[high] if curvature * w[high] <= gap else gap / curvature
+        w[low] += moved
+        w[high] = w[high] - moved if moved < w[high] else 0.0
+        slope += moved * (H[low] - H[high])
+    return w
+
+
+@njit(cache=True, nogil=True)
+def _shorten_steps(
+    basis: FloatArray, left: BoolArray, fold: IntArray, start: FloatArray, weights: FloatArray
+) -> None:
+    """Let no row that a step was found on lose more than nine tenths of its probability."""
+    n_folds = weights.shape[1]
+    worst = np.full((2, n_folds), 0.9)
+    for i in range(len(left)):
+        side = 0 if left[i] else 1
+        for f in range(n_folds):
+            if f != fold[i]:
+                worst[side, f] = max(worst[side, f], 1.0 - np.dot(basis[i, 0], weights[side, f]))
+    for side in range(2):
+        for f in range(n_folds):
+            length = 0.9 / worst[side, f]
+            weights[side, f] = start + length * (weights[side, f] - start)
+
+
+@njit(cache=True, nogil=True)
+def mixed_scores(
+    scores: FloatArray, left: BoolArray, fold: IntArray, weights: FloatArray
+) -> FloatArray:
+    """Scores of all rows, (n, k), each by the weights, (2, f, p), of its side and fold."""
+    n, k, _ = scores.shape
+    mixed = np.empty((n, k))
+    for i in range(n):
+        mine = weights[0 if left[i] else 1, fold[i]]
+        for c in range(k):
+            mixed[i, c] = np.dot(scores[i, c], mine)
+    return mixed
+
+
 @njit(cache=True, nogil=True, fastmath=REORDER)
 def solve_least_squares(
     gram: FloatArray, target: FloatArray, noise: FloatArray, penalty: FloatArray, cutoff: float

@@ -6,8 +6,6 @@ from functools import partial
 from itertools import groupby, repeat
 
 import numpy as np
-from scipy.stats import norm
-from scipy.stats import t as student
 
 from predictree.appraisal import (
     Appraiser,
@@ -21,11 +19,11 @@ from predictree.appraisal import (
 )
 from predictree.execution import Executor, Failure, attempt
 from predictree.learners import Bins, ClosedForm, Cuts, Learner
-from predictree.losses import tolerance
+from predictree.losses import Judged, Loss, tolerance
 from predictree.mixing import Mixer
 from predictree.problem import Problem, Region
 from predictree.splits import candidate_splits
-from predictree.tree import BoolArray, FloatArray, Split
+from predictree.tree import BoolArray, FloatArray, IntArray, Split
 
 BATCH = 1 << 21  # numbers that the quick learners may have in hand at a time
 
@@ -34,7 +32,7 @@ BATCH = 1 << 21  # numbers that the quick learners may have in hand at a time
 SHARES = (1 / 9,)
 LEAST_ROWS = 500
 SHORTLISTS = {2: (16, 4), 1: (8,)}
-MIXED_SHORTLISTS = {2: (8, 2), 1: (3,)}  # where predictors are combined: local ones matter less
+PARTS = 5  # of the rows that judge, where they are not of several folds
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +88,42 @@ class Finding:
     fits: FitCount
 
 
+Judgement = tuple[Trial, Outlook]
+
+
+class Rehearsal:
+    """The choice of a split made again without each part of the rows, and judged on that part.
+
+    The best of hundreds of splits looks better than it is on the rows that chose it. Here no row
+    has a say in the choice that it judges, so that the gain is what the choosing is worth, and its
+    standard error that of one comparison.
+    """
+
+    def __init__(self, loss: Loss, rows: Judged, part: IntArray, before: FloatArray) -> None:
+        self.loss, self.rows, self.part, self.before = loss, rows, part, before
+        self.after = before.copy()
+        self.least = np.full(int(part.max()) + 1, np.inf)
+        self.choices: list[Split | None] = [None] * len(self.least)
+
+    def note(self, split: Split, scores: FloatArray, where: BoolArray | None = None) -> None:
+        """Take note of a split; where it is the best without a part, it is chosen there."""
+        losses = self.loss.without_parts(self.rows, scores, self.part)
+        better = losses < self.least if where is None else where
+        for p in np.flatnonzero(better):
+            mine = self.part == p
+            self.least[p], self.choices[p] = losses[p], split
+            self.after[mine] = scores[mine]
+
+    def chose(self, split: Split) -> BoolArray:
+        """For every part, whether this split was chosen without it."""
+        return np.array([choice == split for choice in self.choices])
+
+    def gain(self) -> tuple[float, float]:
+        """Return by how much the choices lower the loss, and the standard error of that."""
+        values = [self.loss.value(self.rows, scores) for scores in (self.before, self.after)]
+        return values[0] - values[1], self.loss.error_of_gain(self.rows, self.before, self.after)
+
+
 class Search:
     """The search of one node: its splits, what judges them, and the learners by their cost.
 
@@ -125,35 +159,54 @@ class Search:
         self.made = 0
 
     def finding(self, trials: Iterable[Trial]) -> Finding:
-        """Return the best of some trials, if it is a gain.
+        """Return the best of some trials, if it is a gain, and more than chance."""
+        best, rehearsal = self.survey(trials)
+        return self.conclude(best if self.convincing(rehearsal) else None)
+
+    def survey(self, trials: Iterable[Trial]) -> "tuple[Judgement | None, Rehearsal | None]":
+        """Return the best of some trials, if it is a gain, and the rehearsal of that choice.
 
         A later one wins only by more than rounding, so that ties go to the lower feature and the
         lower threshold.
         """
-        best: tuple[Trial, Outlook] | None = None
-        to_beat = self.to_beat
+        best, to_beat, rehearsal = None, self.to_beat, self.rehearsal()
         for trial in trials:
             outlook = self.appraiser.outlook(trial)
-            if outlook is not None and outlook.loss < to_beat - self.slack:
-                bound = outlook.loss + self._margin(trial, outlook)
-                if bound < to_beat - self.slack:
-                    best, to_beat = (trial, outlook), bound
-        proposal = None if best is None else self._propose(*best)
+            if outlook is None:
+                continue
+            if rehearsal is not None:
+                rehearsal.note(trial.split, outlook.scores)
+            if outlook.loss < to_beat - self.slack:
+                best, to_beat = (trial, outlook), outlook.loss
+        return best, rehearsal
+
+    def rehearsal(self) -> "Rehearsal | None":
+        """Return a new rehearsal, if a gain must be more than chance."""
+        if self.min_gain_se == 0:
+            return None
+        part = self.problem.partition.weighing[self.region.v1]
+        if part.min() == part.max():
+            part = np.arange(len(part)) % PARTS
+        return Rehearsal(self.problem.loss, self.rows, part, self.site.scores)
+
+    def convincing(self, rehearsal: "Rehearsal | None") -> bool:
+        """Whether a rehearsed gain is more than chance."""
+        if rehearsal is None:
+            return True
+        gain, error = rehearsal.gain()
+        return bool(gain > self.min_gain_se * error)
+
+    def conclude(self, *judgements: "Judgement | None") -> Finding:
+        """Propose the better of some judgements on one split, if there is any."""
+        settled = [
+            (trial, self.appraiser.settled(trial, outlook))
+            for trial, outlook in filter(None, judgements)
+        ]
+        proposal = self._propose(*min(settled, key=lambda s: s[1].loss)) if settled else None
         fits = FitCount(self.made, self._fits_of(sum(map(len, self.splits))))
         return Finding(proposal, self.failures, fits)
 
-    def _margin(self, trial: Trial, outlook: Outlook) -> float:
-        """Return how much of a gain may be chance, given how many splits were looked at."""
-        if self.min_gain_se == 0:
-            return 0.0
-        error = self.problem.loss.error_of_gain(self.rows, self.site.scores, outlook.scores)
-        n_left = int(trial.goes_left.sum())
-        smaller = min(n_left, len(trial.goes_left) - n_left)
-        errors = caution(self.min_gain_se, sum(map(len, self.splits)), smaller)
-        return errors * error if np.isfinite(error) else np.inf
-
     def _propose(self, trial: Trial, outlook: Outlook) -> Proposal:
-        outlook = self.appraiser.settled(trial, outlook)
         regions = self.region.divide(trial.split, self.problem.X)
         left, right = (
             outlook.side(place, regions[place], pool_of(trial, rows, self.site.pool))
@@ -268,18 +321,44 @@ def racing(search: Search) -> Finding:
     """
     if not search.slow:
         return exhaustive(search)
+    if not isinstance(search.appraiser, OfPairs):
+        return racing_of_mixtures(search)
     shares = [share for share in SHARES if share * len(search.region.train) >= LEAST_ROWS] + [1.0]
     trials = search.ranking_trials()
-    shortlists = SHORTLISTS if search.mixer is None else MIXED_SHORTLISTS
-    for share, length in zip(shares, shortlists[len(shares)], strict=True):
-        trials = search.trials(best_of(search, trials, length), share)
+    for share, length in zip(shares, SHORTLISTS[len(shares)], strict=True):
+        trials = search.trials(best_of(search.appraiser, trials, length), share)
     return search.finding(trials)
+
+
+def racing_of_mixtures(search: Search) -> Finding:
+    """Choose the split by mixtures of what is there and quick, then train the slow learners on it.
+
+    If that choice alone does not convince but shows a gain, it is rehearsed with slow learners.
+    """
+    best, rehearsal = search.survey(search.ranking_trials())
+    if best is None or (rehearsal is not None and not rehearsal.gain()[0] > 0):
+        return search.conclude()
+    split = best[0].split
+    if search.forms and search.convincing(rehearsal):
+        return search.conclude(best, search.survey(search.trials([[split]]))[0])
+    choices = [split] if rehearsal is None else [split, *filter(None, rehearsal.choices)]
+    again, full = search.rehearsal(), None
+    for trial in search.trials(by_feature(choices)):
+        outlook = search.appraiser.outlook(trial)
+        if outlook is None:
+            continue
+        if trial.split == split:
+            full = (trial, outlook)
+        if again is not None and rehearsal is not None:
+            again.note(trial.split, outlook.scores, rehearsal.chose(trial.split))
+    convinced = full is not None and search.convincing(again)
+    return search.conclude(full) if convinced else search.conclude()
 
 
 SEARCHES: dict[str, Callable[[Search], Finding]] = {"exhaustive": exhaustive, "racing": racing}
 
 
-def best_of(search: Search, trials: Iterable[Trial], size: int) -> list[list[Split]]:
+def best_of(appraiser: OfPairs, trials: Iterable[Trial], size: int) -> list[list[Split]]:
     """Return the most promising splits, by feature and in order.
 
     The first is that of the best pair of predictors so far. The others follow by the best pair
@@ -287,15 +366,18 @@ def best_of(search: Search, trials: Iterable[Trial], size: int) -> list[list[Spl
     """
     splits, joint, own = [], [], []
     for trial in trials:
-        best, best_own = search.appraiser.ranks(trial)
-        if search.mixer is not None and not best < search.site.loss:
-            continue  # to weigh anew what there is does not help: local models will hardly
+        best, best_own = appraiser.ranks(trial)
         splits.append(trial.split)
         joint.append(best)
         own.append(best_own)
     ranked = [*np.argsort(joint, kind="stable")[:1], *np.argsort(own, kind="stable")]
-    chosen = [splits[i] for i in sorted(list(dict.fromkeys(ranked))[:size])]
-    return [list(group) for _, group in groupby(chosen, key=lambda split: split.feature)]
+    return by_feature(splits[i] for i in list(dict.fromkeys(ranked))[:size])
+
+
+def by_feature(splits: Iterable[Split]) -> list[list[Split]]:
+    """Group splits by feature, in order, each once."""
+    ordered = sorted(set(splits), key=lambda s: (s.feature, s.threshold, s.missing_left))
+    return [list(group) for _, group in groupby(ordered, key=lambda split: split.feature)]
 
 
 def nested(splits: list[Split]) -> list[list[int]]:
@@ -303,15 +385,6 @@ def nested(splits: list[Split]) -> list[list[int]]:
     sides = [split.missing_left and split.had_missing for split in splits]
     groups = [[i for i, side in enumerate(sides) if side == left] for left in (False, True)]
     return [group for group in groups if group]
-
-
-def caution(min_gain_se: float, n_splits: int, n_rows: int) -> float:
-    """Return the standard errors by which the best of many splits must gain.
-
-    As unlikely to be reached by chance by any of them as ``min_gain_se`` is by a single one. The
-    error itself is only as well known as the smaller side's rows allow: Student's distribution.
-    """
-    return float(student.isf(norm.sf(min_gain_se) / n_splits, max(1, n_rows - 1)))
 
 
 def admissible_splits(problem: Problem, region: Region, limits: Limits) -> Iterator[list[Split]]:
