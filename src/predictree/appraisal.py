@@ -77,12 +77,13 @@ class Trial:
     """One split to be judged: where V¹ goes, and what the learners trained on its sides say.
 
     ``own`` has one array (v, k) a learner, each row answered by its own side's model, NaN on a side
-    where the learner failed.
+    where the learner failed or was not asked.
     """
 
     split: Split
     goes_left: BoolArray
     own: list[FloatArray]
+    asked_all: bool = False
 
 
 @dataclass(frozen=True, slots=True)

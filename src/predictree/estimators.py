@@ -77,7 +77,7 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         min_samples_leaf: int = 20,
         min_samples_val: int = 10,
         min_gain: float = 0.0,
-        min_gain_se: float = 2.0,
+        min_gain_se: float = 1.645,
         refit: bool = False,
         n_repeats: int = 1,
         n_jobs: int | None = None,
@@ -426,9 +426,9 @@ class ToPsClassifier(ClassifierMixin, _TreesOfPredictors):  # type: ignore[misc]
         ``min_samples_val`` rows of V².
     min_gain : float, default=0.0
         A split must lower the loss by more than this.
-    min_gain_se : float, default=2.0
-        And by more than chance: the choice among all splits is made again without each fold and
-        judged on it, and must gain so many of its standard errors there. 0 is no such demand.
+    min_gain_se : float, default=1.645
+        And by more than chance: the search is made again without each fold and its choice judged
+        on that fold, and must gain so many standard errors there. 0 is no such demand.
     refit : bool, default=False
         With folds, whether a predictor keeps one model, trained on all rows of its node, instead
         of one a fold to average: smaller and faster.

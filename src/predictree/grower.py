@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from predictree.appraisal import ITSELF, Candidate, Pool, Side, Site
+from predictree.decision import decide
 from predictree.exceptions import InvalidInputError, NoPredictorError, UndefinedLossWarning
 from predictree.execution import Executor, Failure, attempt, muted_warnings
 from predictree.learners import fit_by_sums, has_closed_form
@@ -240,11 +241,11 @@ class Grower:
             frozenset(one_by_one),
         )
         search = Search(self.problem, site, self.limits, self.executor, self.mixer)
-        finding = SEARCHES[self.search](search)
-        self.fits += finding.fits
+        decision = decide(search, SEARCHES[self.search])
+        self.fits += decision.fits
         if not barred:  # a search made again loses the same candidates again
-            self._record(node.id, finding.failures)
-        return finding.proposal
+            self._record(node.id, decision.failures)
+        return decision.proposal
 
     def _keep(
         self, sides: list[tuple[Side, int]], one_by_one: Collection[int] = ()

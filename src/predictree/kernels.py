@@ -103,37 +103,6 @@ def wins_of_pairs(
 
 
 @njit(cache=True, nogil=True)
-def wins_of_parts(
-    score: FloatArray,
-    order: IntArray,
-    positive: BoolArray,
-    mass: FloatArray,
-    part: IntArray,
-    n: int,
-) -> FloatArray:
-    """Mass of (positive, negative) pairs ranked rightly, by the parts that the two are of: (n, n).
-
-    ``order`` lists the rows in rising order of their score.
-    """
-    rising = order[~positive[order]]
-    wins, below, not_above = np.zeros((n, n)), np.zeros(n), np.zeros(n)
-    j = k = 0
-    for i in order:
-        if not positive[i]:
-            continue
-        near = EQUAL * (1e-3 + abs(score[i]))
-        while j < len(rising) and score[rising[j]] < score[i] - near:
-            below[part[rising[j]]] += mass[rising[j]]
-            j += 1
-        while k < len(rising) and score[rising[k]] <= score[i] + near:
-            not_above[part[rising[k]]] += mass[rising[k]]
-            k += 1
-        for other in range(n):
-            wins[part[i], other] += mass[i] * 0.5 * (below[other] + not_above[other])
-    return wins
-
-
-@njit(cache=True, nogil=True)
 def mixtures_of_sides(
     basis: FloatArray,
     mass: FloatArray,

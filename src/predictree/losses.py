@@ -42,10 +42,6 @@ class Judged:
         """The weight of each row, 1 where none was given."""
         return np.ones(len(self.y)) if self.weight is None else self.weight
 
-    def some(self, chosen: BoolArray) -> "Judged":
-        """Return some of the rows."""
-        return Judged(self.y[chosen], None if self.weight is None else self.weight[chosen])
-
 
 class Loss(ABC):
     """L(h, Z). Subclass to bring your own; a plain callable is wrapped by `CallableLoss`.
@@ -81,18 +77,17 @@ class Loss(ABC):
         """Return the size of a typical value, against which rounding is measured."""
         return 1.0
 
-    def without_parts(self, rows: Judged, scores: FloatArray, part: IntArray) -> FloatArray:
-        """Return the loss without the rows of each part; parts are numbered from 0."""
-        kept = [part != p for p in range(part.max() + 1)]
-        return np.array([self.value(rows.some(mask), scores[mask]) for mask in kept])
-
     def error_of_gain(self, rows: Judged, before: FloatArray, after: FloatArray) -> float:
         """Return the standard error of the loss of some scores minus that of others.
 
         Here by the jackknife: the rows are left out a tenth at a time.
         """
-        part = np.arange(len(rows.y)) % JACKKNIFE
-        gains = self.without_parts(rows, before, part) - self.without_parts(rows, after, part)
+        parts = np.arange(len(rows.y)) % JACKKNIFE
+        gains = []
+        for part in range(JACKKNIFE):
+            some = parts != part
+            kept = Judged(rows.y[some], None if rows.weight is None else rows.weight[some])
+            gains.append(self.value(kept, before[some]) - self.value(kept, after[some]))
         return float(np.std(gains) * np.sqrt(JACKKNIFE - 1))
 
 
@@ -106,13 +101,6 @@ class AdditiveLoss(Loss):
     def value(self, rows: Judged, scores: FloatArray) -> float:
         """Return the weighted mean over the rows."""
         return float(np.average(self.per_row(rows.y, scores), weights=rows.weight))
-
-    def without_parts(self, rows: Judged, scores: FloatArray, part: IntArray) -> FloatArray:
-        """Return the weighted mean over the rows of all other parts."""
-        mass = np.bincount(part, rows.mass)
-        lost = np.bincount(part, rows.mass * self.per_row(rows.y, scores))
-        with np.errstate(invalid="ignore"):
-            return np.asarray((lost.sum() - lost) / (mass.sum() - mass))
 
     def error_of_gain(self, rows: Judged, before: FloatArray, after: FloatArray) -> float:
         """Return the standard error of the mean of the rows' paired differences.
@@ -228,23 +216,6 @@ class AUC(Loss):
         """Return 1 − AUC."""
         everywhere = np.ones(len(rows.y), dtype=bool)
         return float(RankingJudge(rows, [scores]).pairs(everywhere, [])[0, 0])
-
-    def without_parts(self, rows: Judged, scores: FloatArray, part: IntArray) -> FloatArray:
-        """Return 1 − AUC of the rows of all other parts, ranking the rows once."""
-        from predictree.kernels import wins_of_parts
-
-        n, mass = int(part.max()) + 1, rows.mass
-        losses = []
-        for c in [1] if scores.shape[1] == 2 else range(scores.shape[1]):
-            score, positive = np.ascontiguousarray(scores[:, c]), rows.y == c
-            wins = wins_of_parts(score, np.argsort(score), positive, mass, part, n)
-            of, against = (np.bincount(part, mass * side, n) for side in (positive, ~positive))
-            left = wins.sum() - wins.sum(axis=0) - wins.sum(axis=1) + wins.diagonal()
-            pairs = (of.sum() - of) * (against.sum() - against)
-            losses.append(np.where(pairs > 0, 1.0 - left / np.where(pairs > 0, pairs, 1.0), np.nan))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)  # a part without any curve is NaN
-            return np.asarray(np.nanmean(losses, axis=0))
 
     def judge(self, rows: Judged, pool: Sequence[FloatArray]) -> "Judge":
         """Return a judge that merges ranked lists."""

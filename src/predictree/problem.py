@@ -55,17 +55,21 @@ class Region:
     v1: IntArray
     v2: IntArray
 
+    @property
+    def parts(self) -> tuple[IntArray, IntArray, IntArray]:
+        """S, V¹ and V² of the node."""
+        return self.train, self.v1, self.v2
+
     def shared(self, executor: Executor) -> "Region":
         """Return the same rows, at hand for the executor's processes."""
-        return Region(*(executor.share(part) for part in (self.train, self.v1, self.v2)))
+        return Region(*(executor.share(part) for part in self.parts))
 
     def divide(self, split: Split, X: FloatArray) -> tuple["Region", "Region"]:
         """Return the regions of C⁻ and C⁺."""
-        parts = (self.train, self.v1, self.v2)
-        left = [split.goes_left(X[part, split.feature]) for part in parts]
+        left = [split.goes_left(X[part, split.feature]) for part in self.parts]
         return (
-            Region(*(part[mask] for part, mask in zip(parts, left, strict=True))),
-            Region(*(part[~mask] for part, mask in zip(parts, left, strict=True))),
+            Region(*(part[mask] for part, mask in zip(self.parts, left, strict=True))),
+            Region(*(part[~mask] for part, mask in zip(self.parts, left, strict=True))),
         )
 
 

@@ -1,8 +1,8 @@
 """The search for the best split of a node: feature, threshold, learner and training set at once."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from itertools import groupby, repeat
 
 import numpy as np
@@ -18,12 +18,12 @@ from predictree.appraisal import (
     pool_of,
 )
 from predictree.execution import Executor, Failure, attempt
-from predictree.learners import Bins, ClosedForm, Cuts, Learner
-from predictree.losses import Judged, Loss, tolerance
+from predictree.learners import Bins, ClosedForm, Cuts, Design, Learner
+from predictree.losses import tolerance
 from predictree.mixing import Mixer
 from predictree.problem import Problem, Region
 from predictree.splits import candidate_splits
-from predictree.tree import BoolArray, FloatArray, IntArray, Split
+from predictree.tree import BoolArray, FloatArray, Split
 
 BATCH = 1 << 21  # numbers that the quick learners may have in hand at a time
 
@@ -32,7 +32,6 @@ BATCH = 1 << 21  # numbers that the quick learners may have in hand at a time
 SHARES = (1 / 9,)
 LEAST_ROWS = 500
 SHORTLISTS = {2: (16, 4), 1: (8,)}
-PARTS = 5  # of the rows that judge, where they are not of several folds
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,49 +78,8 @@ class FitCount:
         return FitCount(self.made + other.made, self.exhaustive + other.exhaustive)
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """What the search of one node came to."""
-
-    proposal: Proposal | None
-    failures: list[Failure]
-    fits: FitCount
-
-
 Judgement = tuple[Trial, Outlook]
-
-
-class Rehearsal:
-    """The choice of a split made again without each part of the rows, and judged on that part.
-
-    The best of hundreds of splits looks better than it is on the rows that chose it. Here no row
-    has a say in the choice that it judges, so that the gain is what the choosing is worth, and its
-    standard error that of one comparison.
-    """
-
-    def __init__(self, loss: Loss, rows: Judged, part: IntArray, before: FloatArray) -> None:
-        self.loss, self.rows, self.part, self.before = loss, rows, part, before
-        self.after = before.copy()
-        self.least = np.full(int(part.max()) + 1, np.inf)
-        self.choices: list[Split | None] = [None] * len(self.least)
-
-    def note(self, split: Split, scores: FloatArray, where: BoolArray | None = None) -> None:
-        """Take note of a split; where it is the best without a part, it is chosen there."""
-        losses = self.loss.without_parts(self.rows, scores, self.part)
-        better = losses < self.least if where is None else where
-        for p in np.flatnonzero(better):
-            mine = self.part == p
-            self.least[p], self.choices[p] = losses[p], split
-            self.after[mine] = scores[mine]
-
-    def chose(self, split: Split) -> BoolArray:
-        """For every part, whether this split was chosen without it."""
-        return np.array([choice == split for choice in self.choices])
-
-    def gain(self) -> tuple[float, float]:
-        """Return by how much the choices lower the loss, and the standard error of that."""
-        values = [self.loss.value(self.rows, scores) for scores in (self.before, self.after)]
-        return values[0] - values[1], self.loss.error_of_gain(self.rows, self.before, self.after)
+Chooser = Callable[["Search"], Judgement | None]
 
 
 class Search:
@@ -140,11 +98,7 @@ class Search:
         mixer: Mixer | None = None,
     ) -> None:
         self.problem, self.site, self.executor, self.mixer = problem, site, executor, mixer
-        self.region = site.region
-        allowed = [i for i in range(len(problem.learners)) if i not in site.barred]
-        by_sums = [i for i in allowed if i not in site.one_by_one]
-        self.design, self.forms = problem.closed_forms(site.region, by_sums)
-        self.slow = [i for i in allowed if i not in self.forms]
+        self.region, self.limits = site.region, limits
         self.splits = list(admissible_splits(problem, site.region, limits))
         self.rows = problem.judged(site.region.v1)
         self.appraiser: Appraiser = (
@@ -154,57 +108,50 @@ class Search:
         )
         self.slack = tolerance(problem.loss, self.rows, site.loss)
         self.to_beat = site.loss - limits.min_gain
-        self.min_gain_se = limits.min_gain_se
         self.failures: list[Failure] = []
         self.made = 0
 
-    def finding(self, trials: Iterable[Trial]) -> Finding:
-        """Return the best of some trials, if it is a gain, and more than chance."""
-        best, rehearsal = self.survey(trials)
-        return self.conclude(best if self.convincing(rehearsal) else None)
+    @cached_property
+    def closed(self) -> tuple[Design | None, dict[int, ClosedForm]]:
+        """The closed forms of the learners that have one, and their design."""
+        by_sums = [i for i in self.allowed if i not in self.site.one_by_one]
+        return self.problem.closed_forms(self.region, by_sums)
 
-    def survey(self, trials: Iterable[Trial]) -> "tuple[Judgement | None, Rehearsal | None]":
-        """Return the best of some trials, if it is a gain, and the rehearsal of that choice.
+    @cached_property
+    def slow(self) -> list[int]:
+        """The learners that are fitted one by one."""
+        return [i for i in self.allowed if i not in self.closed[1]]
+
+    @property
+    def allowed(self) -> list[int]:
+        """The learners that may be trained on the children."""
+        return [i for i in range(len(self.problem.learners)) if i not in self.site.barred]
+
+    def best(self, trials: Iterable[Trial]) -> Judgement | None:
+        """Return the best of some trials, if it is a gain.
 
         A later one wins only by more than rounding, so that ties go to the lower feature and the
         lower threshold.
         """
-        best, to_beat, rehearsal = None, self.to_beat, self.rehearsal()
+        best, to_beat = None, self.to_beat
         for trial in trials:
             outlook = self.appraiser.outlook(trial)
-            if outlook is None:
-                continue
-            if rehearsal is not None:
-                rehearsal.note(trial.split, outlook.scores)
-            if outlook.loss < to_beat - self.slack:
+            if outlook is not None and outlook.loss < to_beat - self.slack:
                 best, to_beat = (trial, outlook), outlook.loss
-        return best, rehearsal
+        return best
 
-    def rehearsal(self) -> "Rehearsal | None":
-        """Return a new rehearsal, if a gain must be more than chance."""
-        if self.min_gain_se == 0:
-            return None
-        part = self.problem.partition.weighing[self.region.v1]
-        if part.min() == part.max():
-            part = np.arange(len(part)) % PARTS
-        return Rehearsal(self.problem.loss, self.rows, part, self.site.scores)
-
-    def convincing(self, rehearsal: "Rehearsal | None") -> bool:
-        """Whether a rehearsed gain is more than chance."""
-        if rehearsal is None:
-            return True
-        gain, error = rehearsal.gain()
-        return bool(gain > self.min_gain_se * error)
-
-    def conclude(self, *judgements: "Judgement | None") -> Finding:
-        """Propose the better of some judgements on one split, if there is any."""
+    def proposal(self, *judgements: Judgement | None) -> Proposal:
+        """Settle on the better of some judgements on one split."""
         settled = [
             (trial, self.appraiser.settled(trial, outlook))
             for trial, outlook in filter(None, judgements)
         ]
-        proposal = self._propose(*min(settled, key=lambda s: s[1].loss)) if settled else None
-        fits = FitCount(self.made, self._fits_of(sum(map(len, self.splits))))
-        return Finding(proposal, self.failures, fits)
+        return self._propose(*min(settled, key=lambda judgement: judgement[1].loss))
+
+    @property
+    def fits(self) -> FitCount:
+        """The fits of slow learners so far, and those of an exhaustive search."""
+        return FitCount(self.made, self._fits_of(sum(map(len, self.splits))))
 
     def _propose(self, trial: Trial, outlook: Outlook) -> Proposal:
         regions = self.region.divide(trial.split, self.problem.X)
@@ -224,33 +171,38 @@ class Search:
         train = partial(fit_both_sides, self.problem, region, self.site.path, self.slow, share)
         outcomes = iter(self.executor.map(train, flat)) if self.slow else repeat(([], []))
         self.made += self._fits_of(len(flat))
-        for trial, sides in zip(self.quick_trials(by_feature, self.forms), outcomes, strict=False):
+        quick = self.quick_trials(by_feature, *self.closed)
+        for trial, sides in zip(quick, outcomes, strict=False):
             for place, i in enumerate(self.slow):
                 trial.own[i] = self._joined(sides[0][place], sides[1][place], trial.goes_left)
-            yield trial
+            yield replace(trial, asked_all=True) if share == 1 else trial
 
     def ranking_trials(self) -> Iterator[Trial]:
         """Return what is to be had for little at all splits.
 
         If no learner is quick, linear regression stands in for the first one.
         """
-        if self.forms:
-            return self.quick_trials(self.splits, self.forms)
-        self.design, stand_in = self.problem.stand_in(self.region)
-        return self.quick_trials(self.splits, stand_in)
+        design, forms = self.closed
+        if not forms:
+            design, forms = self.problem.stand_in(self.region)
+        return self.quick_trials(self.splits, design, forms)
+
+    def free_trials(self) -> Iterator[Trial]:
+        """Return all splits without any learner trained on their sides."""
+        return self.quick_trials(self.splits, None, {})
 
     def quick_trials(
-        self, by_feature: list[list[Split]], forms: Mapping[int, ClosedForm]
+        self, by_feature: list[list[Split]], design: Design | None, forms: Mapping[int, ClosedForm]
     ) -> Iterator[Trial]:
         """Train quick learners on both sides of splits; the others say nothing."""
-        for together in self._batches(by_feature):
-            yield from self._trials_of(together, forms)  # which forgets its scores at the end
+        for together in self._batches(by_feature):  # each forgets its scores at the end
+            yield from self._trials_of(together, design, forms)
 
     def _trials_of(
-        self, together: list[list[Split]], forms: Mapping[int, ClosedForm]
+        self, together: list[list[Split]], design: Design | None, forms: Mapping[int, ClosedForm]
     ) -> Iterator[Trial]:
         nothing = np.full((len(self.region.v1), self.problem.n_outputs), np.nan)
-        goes_left, quick = self._quick_scores(together, forms)
+        goes_left, quick = self._quick_scores(together, design, forms)
         for s, split in enumerate(split for splits in together for split in splits):
             own = [nothing] * len(self.problem.learners)
             for i, scores in quick.items():
@@ -258,7 +210,7 @@ class Search:
             yield Trial(split, goes_left[s], own)
 
     def _quick_scores(
-        self, together: list[list[Split]], forms: Mapping[int, ClosedForm]
+        self, together: list[list[Split]], design: Design | None, forms: Mapping[int, ClosedForm]
     ) -> tuple[BoolArray, dict[int, FloatArray]]:
         """Return for every split which rows of V¹ go left, and their scores by learner."""
         sides, bins, order, start = [], [], [], 0
@@ -269,10 +221,10 @@ class Search:
             )
             left = np.array([split.goes_left(v1) for split in splits])
             sides.append(left)
-            if self.design is not None:
+            if design is not None:
                 for family in nested(splits):
                     mine = [splits[i] for i in family]
-                    bins.append(Bins.of(mine, train, left[family], self.design))
+                    bins.append(Bins.of(mine, train, left[family], design))
                     order += [start + i for i in family]
             start += len(splits)
         cuts, place = Cuts(tuple(bins)), np.argsort(order)
@@ -308,54 +260,42 @@ class Search:
         return scores
 
 
-def exhaustive(search: Search) -> Finding:
+def exhaustive(search: Search) -> Judgement | None:
     """Try every split with every pair of predictors, every learner trained on both sides."""
-    return search.finding(search.trials(search.splits))
+    return search.best(search.trials(search.splits))
 
 
-def racing(search: Search) -> Finding:
+def racing(search: Search) -> Judgement | None:
     """Try every split with the quick learners, and the slow ones on a shrinking shortlist.
 
     The slow learners are trained on a growing share of the rows; only what was trained on all of
-    them can win.
+    them can win. Where predictors are combined, those that are there choose the split.
     """
+    if not isinstance(search.appraiser, OfPairs):
+        return by_what_is_there(search)
     if not search.slow:
         return exhaustive(search)
-    if not isinstance(search.appraiser, OfPairs):
-        return racing_of_mixtures(search)
     shares = [share for share in SHARES if share * len(search.region.train) >= LEAST_ROWS] + [1.0]
     trials = search.ranking_trials()
     for share, length in zip(shares, SHORTLISTS[len(shares)], strict=True):
         trials = search.trials(best_of(search.appraiser, trials, length), share)
-    return search.finding(trials)
+    return search.best(trials)
 
 
-def racing_of_mixtures(search: Search) -> Finding:
-    """Choose the split by mixtures of what is there and quick, then train the slow learners on it.
+def by_what_is_there(search: Search) -> Judgement | None:
+    """Choose the split by new mixtures of the predictors that the node has.
 
-    If that choice alone does not convince but shows a gain, it is rehearsed with slow learners.
+    A single predictor makes no mixture: then by quick learners, and the others are trained on it.
     """
-    best, rehearsal = search.survey(search.ranking_trials())
-    if best is None or (rehearsal is not None and not rehearsal.gain()[0] > 0):
-        return search.conclude()
-    split = best[0].split
-    if search.forms and search.convincing(rehearsal):
-        return search.conclude(best, search.survey(search.trials([[split]]))[0])
-    choices = [split] if rehearsal is None else [split, *filter(None, rehearsal.choices)]
-    again, full = search.rehearsal(), None
-    for trial in search.trials(by_feature(choices)):
-        outlook = search.appraiser.outlook(trial)
-        if outlook is None:
-            continue
-        if trial.split == split:
-            full = (trial, outlook)
-        if again is not None and rehearsal is not None:
-            again.note(trial.split, outlook.scores, rehearsal.chose(trial.split))
-    convinced = full is not None and search.convincing(again)
-    return search.conclude(full) if convinced else search.conclude()
+    if len(search.site.pool) > 1:
+        return search.best(search.free_trials())
+    if not search.slow:
+        return exhaustive(search)
+    ranked = search.best(search.ranking_trials())
+    return None if ranked is None else search.best(search.trials([[ranked[0].split]]))
 
 
-SEARCHES: dict[str, Callable[[Search], Finding]] = {"exhaustive": exhaustive, "racing": racing}
+SEARCHES: dict[str, Chooser] = {"exhaustive": exhaustive, "racing": racing}
 
 
 def best_of(appraiser: OfPairs, trials: Iterable[Trial], size: int) -> list[list[Split]]:

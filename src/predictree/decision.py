@@ -1,0 +1,140 @@
+"""Whether to split a node: the search for a split, and the proof that it is more than chance.
+
+The best of hundreds of splits looks better than it is on the rows that chose it. So the choice is
+rehearsed: it is made again without each part of the rows, from the search to the weights, and
+judged on that part. No row has a say in what it judges, so that the gain is what choosing is worth,
+and its standard error that of one comparison.
+"""
+
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from predictree.appraisal import ITSELF, Side
+from predictree.execution import Failure, attempt
+from predictree.mixing import TRACE
+from predictree.problem import Region
+from predictree.search import Chooser, FitCount, Judgement, Proposal, Search
+from predictree.tree import BoolArray, FloatArray, IntArray
+
+PARTS = 5  # of the rows that judge, where they are not of several folds
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What became of one node."""
+
+    proposal: Proposal | None
+    failures: list[Failure]
+    fits: FitCount
+
+
+def decide(search: Search, choose: Chooser) -> Decision:
+    """Search a node for the best split, and propose it if that is worth it."""
+    choice = choose(search)
+    if choice is None or not is_real(search, choose, choice):
+        return Decision(None, search.failures, search.fits)
+    trial, _ = choice
+    everything = None if trial.asked_all else search.best(search.trials([[trial.split]]))
+    proposal = search.proposal(choice, everything)
+    return Decision(proposal, search.failures, search.fits)
+
+
+def is_real(search: Search, choose: Chooser, choice: Judgement) -> bool:
+    """Whether a choice is more than chance.
+
+    It looks better than it is: if not even that convinces, there is no need to rehearse it.
+    """
+    if search.limits.min_gain_se == 0:
+        return True
+    return convinces(search, choice[1].scores) and convinces(search, rehearsed(search, choose))
+
+
+def convinces(search: Search, scores: FloatArray) -> bool:
+    """Whether scores are better than the node's by enough standard errors."""
+    loss, before = search.problem.loss, search.site.scores
+    gain = loss.value(search.rows, before) - loss.value(search.rows, scores)
+    return bool(gain > search.limits.min_gain_se * loss.error_of_gain(search.rows, before, scores))
+
+
+def rehearsed(search: Search, choose: Chooser) -> FloatArray:
+    """Return the scores of all rows, each by what was chosen without its part."""
+    scores = search.site.scores.copy()
+    part = search.problem.partition.weighing[search.region.v1]
+    if part.min() == part.max():
+        part = np.arange(len(part)) % PARTS
+    for p in np.unique(part).tolist():
+        held = part == p
+        rest = without(search, held, p)
+        choice = choose(rest)
+        if choice is not None:
+            scores[held] = answers(search, held, p, rest.proposal(choice))
+        search.failures += rest.failures
+        search.made += rest.made
+    return scores
+
+
+def without(search: Search, held: BoolArray, p: int) -> Search:
+    """Return the search of the same node without some of its rows, which are part p."""
+    problem, site, mixer = search.problem, search.site, search.mixer
+    left_out = np.zeros(len(problem.X), dtype=bool)
+    left_out[search.region.v1[held]] = True
+    region = Region(*(rows[~left_out[rows]] for rows in search.region.parts))
+    weighing = problem.partition.weighing
+    if len(np.unique(weighing[region.v1])) == 1:  # weights need two parts to be found and judged
+        weighing = weighing.copy()
+        weighing[region.v1] = np.arange(len(region.v1)) % 2
+        problem = replace(problem, partition=replace(problem.partition, weighing=weighing))
+    mixture = site.mixture
+    if mixture is not None and mixer is not None:
+        mixture = replace(mixture, weights=mixture.by_fold[p], scores=mixture.scores[~held])
+        mixer = replace(mixer, problem=problem)
+    scores = site.scores[~held]
+    rest = replace(
+        site,
+        region=region,
+        pool=[h.on(~held) for h in site.pool],
+        loss=problem.loss.value(problem.judged(region.v1), scores),
+        scores=scores,
+        mixture=mixture,
+    )
+    return Search(problem, rest, search.limits, search.executor, mixer)
+
+
+def answers(search: Search, held: BoolArray, p: int, proposal: Proposal) -> FloatArray:
+    """Return what a proposal that was made without part p says about the rows of that part."""
+    problem, site = search.problem, search.site
+    rows = search.region.v1[held]
+    scores = site.scores[held].copy()
+    goes_left = proposal.split.goes_left(problem.X[rows, proposal.split.feature])
+    for side, mine, path in (
+        (proposal.left, goes_left, 2 * site.path),
+        (proposal.right, ~goes_left, 2 * site.path + 1),
+    ):
+        if mine.any():
+            say = attempt("", partial(_say, search, side, path, p, rows[mine]))
+            if not isinstance(say, Failure):
+                scores[mine] = say
+    return scores
+
+
+def _say(search: Search, side: Side, path: int, p: int, rows: IntArray) -> FloatArray:
+    """Return the scores of held-out rows by one side."""
+    problem = search.problem
+    weights = {side.choice.key: 1.0} if side.mixture is None else side.mixture.weights
+    place = np.searchsorted(search.region.v1, rows)
+    known = {h.key: h.scores for h in search.site.pool}
+    total, scores = 0.0, np.zeros((len(rows), problem.n_outputs))
+    for key, weight in weights.items():
+        if weight < TRACE:
+            continue
+        total += weight
+        if key[0] is ITSELF:
+            fold = p if problem.partition.n_folds > 1 else 0
+            learner = problem.learners[key[1]]
+            model = problem.fit_fold(learner, side.region.train, path, fold)
+            scores += weight * model.scores(problem.X[rows])
+        else:
+            scores += weight * known[key][place]
+    return scores / total
