@@ -1,4 +1,4 @@
-"""How accurate the default estimator is beside a stack of its own learners, and each alone.
+"""How accurate the default estimator is beside a stack of its own learners, and others.
 
     python benchmarks/accuracy.py --data-dir DIR --out results.jsonl [--sets NAME ...] [--rows 4000]
     python benchmarks/accuracy.py --out results.jsonl --table
@@ -8,7 +8,8 @@ Every data set is split at random 70/30, three times; at most ``--rows`` rows of
 train. Results are written as they come, one JSON object a line, and a run that is started again
 goes on where it stopped. The reference is the tree's own root: one convex stack of the same
 cross-fitted learners, on the same folds. Losses are log loss and root mean squared error on test
-rows.
+rows. ``--singles`` adds every learner alone, ``--boostings`` LightGBM, XGBoost and CatBoost at
+their defaults, stopped early on a fifth of the training rows.
 """
 
 import argparse
@@ -17,19 +18,19 @@ import sys
 import time
 import warnings
 from collections import defaultdict
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import log_loss, roc_auc_score, root_mean_squared_error
+from sklearn.model_selection import train_test_split
 from suite import TARGETS, bank_split, load
 
 from predictree import ToPsClassifier, ToPsRegressor
 from predictree.learners import resolve_learners
 
-
-def estimator(task, **params):
-    return (ToPsRegressor if task == "regression" else ToPsClassifier)(**params)
+ROUNDS, PATIENCE = 2000, 50  # of boosting with early stopping
 
 
 def test_loss(task, model, X, y, n_classes):
@@ -38,22 +39,72 @@ def test_loss(task, model, X, y, n_classes):
     return float(log_loss(y, model.predict_proba(X), labels=np.arange(n_classes)))
 
 
+def tops(task, params, X, y):
+    estimator = ToPsRegressor if task == "regression" else ToPsClassifier
+    return estimator(**params).fit(X, y)
+
+
+def lightgbm(task, seed, X, y, X_stop, y_stop):
+    from lightgbm import LGBMClassifier, LGBMRegressor, early_stopping
+
+    estimator = LGBMRegressor if task == "regression" else LGBMClassifier
+    model = estimator(n_estimators=ROUNDS, random_state=seed, n_jobs=1, verbose=-1)
+    stop = early_stopping(PATIENCE, verbose=False)
+    return model.fit(X, y, eval_set=[(X_stop, y_stop)], callbacks=[stop])
+
+
+def xgboost(task, seed, X, y, X_stop, y_stop):
+    from xgboost import XGBClassifier, XGBRegressor
+
+    estimator = XGBRegressor if task == "regression" else XGBClassifier
+    model = estimator(
+        n_estimators=ROUNDS, early_stopping_rounds=PATIENCE, random_state=seed, n_jobs=1
+    )
+    return model.fit(X, y, eval_set=[(X_stop, y_stop)], verbose=False)
+
+
+def catboost(task, seed, X, y, X_stop, y_stop):
+    from catboost import CatBoostClassifier, CatBoostRegressor
+
+    estimator = CatBoostRegressor if task == "regression" else CatBoostClassifier
+    model = estimator(
+        iterations=ROUNDS, early_stopping_rounds=PATIENCE, random_seed=seed, thread_count=1,
+        verbose=False, allow_writing_files=False,
+    )  # fmt: skip
+    return model.fit(X, y, eval_set=(X_stop, y_stop))
+
+
+def stopped_early(fit, task, seed, X, y):
+    """Boost until a fifth of the rows, held out, gain nothing any more."""
+    strata = None if task == "regression" else y
+    X, X_stop, y, y_stop = train_test_split(X, y, test_size=0.2, random_state=seed, stratify=strata)
+    return fit(task, seed, X, y, X_stop, y_stop)
+
+
+BOOSTINGS = {"LightGBM": lightgbm, "XGBoost": xgboost, "CatBoost": catboost}
+
+
 def variants(task, seed, args):
-    """Name and parameters of everything that is fitted on one split."""
+    """Name and fit of everything that is fitted on one split."""
     settings = {"random_state": seed, "n_jobs": args.jobs, "learners": args.learners}
     kind = "regression" if task == "regression" else "classification"
     learners = dict(resolve_learners(args.learners, kind))
-    yield "stack", settings | {"max_depth": 0}
+    named = {"stack": {"max_depth": 0}}
     for shrinkage in args.shrinkage:
         for se in args.min_gain_se:
             params = {"shrinkage": shrinkage, "min_gain_se": se}
-            yield f"tree λ={shrinkage:g} se={se:g}", settings | params
+            named[f"tree λ={shrinkage:g} se={se:g}"] = params
     for repeats in args.repeats:
-        yield f"stack × {repeats}", settings | {"max_depth": 0, "n_repeats": repeats}
-        yield f"tree × {repeats}", settings | {"n_repeats": repeats}
+        named[f"stack × {repeats}"] = {"max_depth": 0, "n_repeats": repeats}
+        named[f"tree × {repeats}"] = {"n_repeats": repeats}
     if args.singles:
         for key, learner in learners.items():
-            yield f"only {key}", settings | {"learners": [(key, learner)], "max_depth": 0}
+            named[f"only {key}"] = {"learners": [(key, learner)], "max_depth": 0}
+    for what, params in named.items():
+        yield what, partial(tops, task, settings | params)
+    if args.boostings:
+        for what, fit in BOOSTINGS.items():
+            yield what, partial(stopped_early, fit, task, seed)
 
 
 def run(args):
@@ -66,13 +117,14 @@ def run(args):
             order = np.random.default_rng(split).permutation(len(X))
             cut = int(0.7 * len(X))
             train, test = order[:cut][: args.rows], order[cut:]
-            for what, params in variants(task, split, args):
+            for what, fit in variants(task, split, args):
                 if (name, split, what) in done:
                     continue
                 start = time.perf_counter()
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
-                    model = estimator(task, **params).fit(X[train], y[train])
+                    model = fit(X[train], y[train])
+                seconds = round(time.perf_counter() - start, 1)
                 record = {
                     "set": name,
                     "split": split,
@@ -80,12 +132,15 @@ def run(args):
                     "task": task,
                     "rows": len(train),
                     "loss": test_loss(task, model, X[test], y[test], len(np.unique(y))),
-                    "out_of_fold": model.verdict_.loss,
-                    "leaves": [tree.get_n_leaves() for tree in model.trees_],
-                    "gain_on_stack": model.verdict_.stack.gain,
-                    "gain_error": model.verdict_.stack.error,
-                    "seconds": round(time.perf_counter() - start, 1),
+                    "seconds": seconds,
                 }
+                if hasattr(model, "verdict_"):
+                    record |= {
+                        "out_of_fold": model.verdict_.loss,
+                        "leaves": [tree.get_n_leaves() for tree in model.trees_],
+                        "gain_on_stack": model.verdict_.stack.gain,
+                        "gain_error": model.verdict_.stack.error,
+                    }
                 with args.out.open("a") as out:
                     out.write(json.dumps(record) + "\n")
                 print(record, file=sys.stderr, flush=True)
@@ -110,13 +165,22 @@ def records(path):
 
 
 def table(path):
-    """Print for every set what each variant's loss is relative to the stack's."""
-    losses = defaultdict(dict)
-    leaves = defaultdict(list)
+    """Print for every set what each variant's loss is relative to the stack's.
+
+    "best single" is, on every split, the learner with the least out-of-fold loss.
+    """
+    losses, leaves, singles = defaultdict(dict), defaultdict(list), defaultdict(list)
     for r in records(path):
-        losses[r["set"], r["split"]][r["what"]] = r["loss"]
-        leaves[r["set"], r["what"]].append(np.mean(r["leaves"]))
-    whats = sorted({what for row in losses.values() for what in row} - {"stack"})
+        place = r["set"], r["split"]
+        losses[place][r["what"]] = r["loss"]
+        leaves[r["set"], r["what"]].append(np.mean(r.get("leaves", 1)))
+        if r["what"].startswith("only "):
+            singles[place].append((r["out_of_fold"], r["loss"]))
+    for place, found in singles.items():
+        losses[place]["best single"] = min(found)[1]
+    whats = sorted(
+        {w for row in losses.values() for w in row if not w.startswith(("only", "stack"))}
+    )
     names = sorted({name for name, _ in losses}, key=list(TARGETS).index)
     print("| data set | " + " | ".join(whats) + " |\n|---|" + "---|" * len(whats))
     means = defaultdict(list)
@@ -139,8 +203,41 @@ def table(path):
             print(f"| {name} | " + " | ".join(cells) + " |")
     for title, of in (("mean", np.mean), ("median", np.median), ("worst", np.max)):
         print(f"| **{title}** | " + " | ".join(f"{of(means[w]):+.2%}" for w in whats) + " |")
-    better = (f"{sum(m < 0 for m in means[w])} of {len(means[w])}" for w in whats)
-    print("| **better on** | " + " | ".join(better) + " |")
+    for title, sign in (("better", -1), ("worse", 1)):
+        count = (f"{sum(sign * m > 0 for m in means[w])} of {len(means[w])}" for w in whats)
+        print(f"| **{title} on** | " + " | ".join(count) + " |")
+    rivals(losses, [w for w in whats if w in BOOSTINGS or w == "best single"], whats)
+
+
+def rivals(losses, others, whats):
+    """Print how the first tree does against others, set by set, and the mean ranks."""
+    tree = next((what for what in whats if what.startswith("tree λ")), None)
+    field = [tree, *(what for what in others if what in BOOSTINGS)]
+    names = sorted({name for name, _ in losses})
+    by_set = {
+        name: {
+            what: np.mean([row[what] for (s, _), row in losses.items() if s == name])
+            for what in {tree, *others}
+        }
+        for name in names
+        if all({tree, *others} <= row.keys() for (s, _), row in losses.items() if s == name)
+    }
+    if not by_set or not others:
+        return
+    print(f"\nOn {len(by_set)} sets with all of them, mean loss over the splits:")
+    for what in others:
+        won = sum(row[tree] < row[what] for row in by_set.values())
+        gain = np.mean([row[tree] / row[what] - 1 for row in by_set.values()])
+        print(f"- {tree} is better than {what} on {won}, by {gain:+.2%} on average")
+    if len(field) > 1:
+        ranks = [
+            [sorted(row[w] for w in field).index(row[w]) + 1 for w in field]
+            for row in by_set.values()
+        ]
+        print(
+            "- mean rank: "
+            + ", ".join(f"{w} {r:.2f}" for w, r in zip(field, np.mean(ranks, axis=0), strict=True))
+        )
 
 
 def main():
@@ -152,10 +249,11 @@ def main():
     parser.add_argument("--splits", type=int, default=3)
     parser.add_argument("--rows", type=int, default=4000)
     parser.add_argument("--learners", default="default")
-    parser.add_argument("--shrinkage", nargs="*", type=float, default=[100.0])
-    parser.add_argument("--min-gain-se", nargs="*", type=float, default=[2.5])
+    parser.add_argument("--shrinkage", nargs="*", type=float, default=[300.0])
+    parser.add_argument("--min-gain-se", nargs="*", type=float, default=[1.645])
     parser.add_argument("--repeats", nargs="*", type=int, default=[])
     parser.add_argument("--singles", action="store_true")
+    parser.add_argument("--boostings", action="store_true")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--table", action="store_true")
     args = parser.parse_args()
