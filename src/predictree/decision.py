@@ -6,12 +6,13 @@ judged on that part. No row has a say in what it judges, so that the gain is wha
 and its standard error that of one comparison.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
-from predictree.appraisal import ITSELF, Side
+from predictree.appraisal import ITSELF, Side, Trial
 from predictree.execution import Failure, attempt
 from predictree.mixing import TRACE
 from predictree.problem import Region
@@ -30,15 +31,23 @@ class Decision:
     fits: FitCount
 
 
-def decide(search: Search, choose: Chooser) -> Decision:
-    """Search a node for the best split, and propose it if that is worth it."""
-    choice = choose(search)
-    if choice is None or not is_real(search, choose, choice):
-        return Decision(None, search.failures, search.fits)
-    trial, _ = choice
-    everything = None if trial.asked_all else search.best(search.trials([[trial.split]]))
-    proposal = search.proposal(choice, everything)
+def decide(search: Search, choosers: Sequence[Chooser]) -> Decision:
+    """Search a node for the best split, and propose it if that is worth it.
+
+    The first of several ways to choose that comes to a real split has its way.
+    """
+    proposal = None
+    for choose in choosers:
+        choice = choose(search)
+        if choice is not None and is_real(search, choose, choice):
+            proposal = search.proposal(choice, asked_all(search, choice[0]))
+            break
     return Decision(proposal, search.failures, search.fits)
+
+
+def asked_all(search: Search, trial: Trial) -> Judgement | None:
+    """Train on a split the learners that had no say in choosing it, if there are any."""
+    return None if trial.asked_all else search.best(search.trials([[trial.split]]))
 
 
 def is_real(search: Search, choose: Chooser, choice: Judgement) -> bool:

@@ -265,37 +265,37 @@ def exhaustive(search: Search) -> Judgement | None:
     return search.best(search.trials(search.splits))
 
 
+def by_weights(search: Search) -> Judgement | None:
+    """Weigh anew, on both sides of every split, the predictors that the node has: that is free."""
+    several = len(search.site.pool) > 1 and isinstance(search.appraiser, OfMixtures)
+    return search.best(search.free_trials()) if several else None
+
+
 def racing(search: Search) -> Judgement | None:
     """Try every split with the quick learners, and the slow ones on a shrinking shortlist.
 
     The slow learners are trained on a growing share of the rows; only what was trained on all of
-    them can win. Where predictors are combined, those that are there choose the split.
+    them can win. Where predictors are combined, the shortlist is the one best split.
     """
-    if not isinstance(search.appraiser, OfPairs):
-        return by_what_is_there(search)
     if not search.slow:
         return exhaustive(search)
-    shares = [share for share in SHARES if share * len(search.region.train) >= LEAST_ROWS] + [1.0]
-    trials = search.ranking_trials()
-    for share, length in zip(shares, SHORTLISTS[len(shares)], strict=True):
-        trials = search.trials(best_of(search.appraiser, trials, length), share)
-    return search.best(trials)
-
-
-def by_what_is_there(search: Search) -> Judgement | None:
-    """Choose the split by new mixtures of the predictors that the node has.
-
-    A single predictor makes no mixture: then by quick learners, and the others are trained on it.
-    """
-    if len(search.site.pool) > 1:
-        return search.best(search.free_trials())
-    if not search.slow:
-        return exhaustive(search)
+    if isinstance(search.appraiser, OfPairs):
+        shares = [s for s in SHARES if s * len(search.region.train) >= LEAST_ROWS] + [1.0]
+        trials = search.ranking_trials()
+        for share, length in zip(shares, SHORTLISTS[len(shares)], strict=True):
+            trials = search.trials(best_of(search.appraiser, trials, length), share)
+        return search.best(trials)
     ranked = search.best(search.ranking_trials())
-    return None if ranked is None else search.best(search.trials([[ranked[0].split]]))
+    if ranked is None or search.closed[1]:
+        return ranked
+    return search.best(search.trials([[ranked[0].split]]))  # a stand-in convinces nobody
 
 
-SEARCHES: dict[str, Chooser] = {"exhaustive": exhaustive, "racing": racing}
+SEARCHES: dict[str, tuple[Chooser, ...]] = {
+    "exhaustive": (exhaustive,),
+    "racing": (by_weights, racing),
+}
+"""What to choose by, one after the other, until a choice is real."""
 
 
 def best_of(appraiser: OfPairs, trials: Iterable[Trial], size: int) -> list[list[Split]]:

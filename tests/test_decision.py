@@ -1,0 +1,191 @@
+"""Whether a split is real: the search rehearsed without each part of the rows."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from conftest import HELD_OUT
+from predictree import ToPsClassifier, ToPsRegressor
+from predictree.appraisal import Site
+from predictree.decision import decide, rehearsed
+from predictree.execution import Executor
+from predictree.grower import Grower
+from predictree.kernels import mixtures_of_sides
+from predictree.learners import adapt
+from predictree.losses import AUC, LogLoss, SquaredError
+from predictree.mixing import Mixer
+from predictree.partition import Partition
+from predictree.problem import Problem, Seeds
+from predictree.search import SEARCHES, Limits, Search, by_weights, exhaustive, racing
+from predictree.simplex import shrunk_log_loss
+
+LIMITS = Limits(9, 1, 20, 10, 0.0, 1.645)
+REGRESSORS = [LinearRegression(), DecisionTreeRegressor(max_depth=2, random_state=0)]
+CLASSIFIERS = [
+    LogisticRegression(solver="newton-cholesky", tol=1e-8),
+    DecisionTreeClassifier(max_depth=2, random_state=0),
+]
+
+
+def search_of_root(X, y, estimators, loss, partition, mixes=True):
+    """Return the search of the root of a tree that is about to grow."""
+    task = "regression" if loss.task == "regression" else "classification"
+    k = 1 if task == "regression" else 2
+    learners = tuple(
+        adapt(f"a{i}", a, task, k, proper=loss.proper) for i, a in enumerate(estimators)
+    )
+    problem = Problem(X, y, None, partition, learners, loss, Seeds(0))
+    mixer = Mixer(problem, 30.0) if mixes else None
+    grower = Grower(problem, LIMITS, Executor(), mixer=mixer)
+    root = grower._plant()
+    site = Site(root.region, root.path, root.pool, root.loss, root.scores, root.mixture)
+    return Search(problem, site, LIMITS, Executor(), grower.mixer)
+
+
+def parts(kind, n):
+    if kind == "folds":
+        return Partition.from_folds(np.arange(n) % 4)
+    held = Partition.from_codes((np.arange(n) % 4).clip(max=2).astype(np.int8))
+    return held.pooled() if kind == "pooled" else held
+
+
+@pytest.mark.parametrize("kind", ["folds", "pooled", "held out"])
+@pytest.mark.parametrize("loss", [SquaredError(), LogLoss(), AUC()])
+def test_no_row_has_a_say_in_the_choice_that_it_judges(regimes, kind, loss):
+    """With other labels in one part, all else being as it was, that part gets the same scores."""
+    X, y = regimes
+    estimators = REGRESSORS
+    if loss.task == "classification":
+        y, estimators = (y > 0).astype(int), CLASSIFIERS
+    search = search_of_root(X, y, estimators, loss, parts(kind, len(y)), mixes=kind != "held out")
+    choose = racing if kind == "folds" else exhaustive
+    before = rehearsed(search, choose)
+    assert not np.allclose(before, search.site.scores)
+    weighing = search.problem.partition.weighing
+    v1 = search.region.v1
+    for p in np.unique(weighing[v1])[: 1 if kind == "held out" else None]:
+        held = weighing[v1] == p
+        if kind == "held out":
+            held = np.arange(len(v1)) % 5 == 0
+        other = y.copy()
+        other[v1[held]] = np.random.default_rng(0).permutation(y)[: held.sum()]
+        search.problem = replace(search.problem, y=other)
+        if search.mixer is not None:
+            search.mixer = replace(search.mixer, problem=search.problem)
+        np.testing.assert_array_equal(rehearsed(search, choose)[held], before[held])
+        search.problem = replace(search.problem, y=y)
+
+
+def test_the_rehearsal_of_a_real_split_is_near_its_promise(regimes):
+    X, y = regimes
+    search = search_of_root(X, y, REGRESSORS[:1], SquaredError(), parts("folds", len(y)))
+    proposal = decide(search, [exhaustive]).proposal
+    assert proposal is not None
+    assert proposal.split.feature == 0
+    kept = search.problem.loss.value(search.rows, rehearsed(search, exhaustive))
+    assert kept == pytest.approx(proposal.loss, rel=0.05)
+
+
+def test_the_best_of_many_meaningless_splits_does_not_convince():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(400, 20)), rng.normal(size=400)
+    search = search_of_root(X, y, REGRESSORS[:1], SquaredError(), parts("folds", 400))
+    choice = exhaustive(search)
+    assert choice is not None
+    assert choice[1].loss < search.site.loss
+    assert decide(search, [exhaustive]).proposal is None
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_without_the_demand_any_gain_will_do(name):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(400, 4)), rng.normal(size=400)
+    learners = [("linear", LinearRegression()), ("tree", DecisionTreeRegressor(max_depth=2))]
+    settings = {"search": name, "max_depth": 1, "random_state": 0}
+    for weights in ("shrunk", "path"):
+        free = ToPsRegressor(learners, min_gain_se=0, weights=weights, **settings).fit(X, y)
+        strict = ToPsRegressor(learners, min_gain_se=3, weights=weights, **settings).fit(X, y)
+        assert (free.get_n_leaves(), strict.get_n_leaves()) == (2, 1)
+
+
+def test_held_out_parts_may_ask_for_more_than_chance(regimes):
+    X, y = regimes
+    model = ToPsRegressor("lr", random_state=0, **(HELD_OUT | {"min_gain_se": 2})).fit(X, y)
+    assert model.tree_[0].split.feature == 0
+
+
+def test_slow_learners_are_trained_on_the_chosen_split_alone(regimes):
+    X, y = regimes
+    learners = [("linear", LinearRegression()), ("tree", DecisionTreeRegressor(max_depth=3))]
+    model = ToPsRegressor(learners, max_depth=1, random_state=0).fit(X, y)
+    assert model.get_n_leaves() == 2
+    assert model.fits_.made == 2 * 5  # one slow learner, two sides, five folds
+
+
+def test_a_lone_slow_learner_is_trained_on_the_best_of_the_quick_stand_in(regimes):
+    X, y = regimes
+    search = search_of_root(X, y, REGRESSORS[1:], SquaredError(), parts("folds", len(y)))
+    assert by_weights(search) is None
+    choice = racing(search)
+    assert choice is not None
+    assert choice[0].asked_all
+    assert search.made == 2 * 4
+
+
+@pytest.mark.parametrize("loss", [SquaredError(), LogLoss()])
+def test_a_sketch_is_near_the_exact_mixture(regimes, loss):
+    X, y = regimes
+    estimators = REGRESSORS
+    if loss.task == "classification":
+        y, estimators = (y > 0).astype(int), CLASSIFIERS
+    search = search_of_root(X, y, estimators, loss, parts("folds", len(y)))
+    worst = 0.0
+    for trial in search.trials(search.splits):
+        sketch = search.appraiser.outlook(trial)
+        exact = [
+            search.mixer.mix(
+                search.region.v1[rows],
+                [(None, m) for m in range(2)] + [h.key for h in search.site.pool],
+                np.stack(
+                    [own[rows] for own in trial.own] + [h.scores[rows] for h in search.site.pool],
+                    axis=-1,
+                ),
+                search.site.mixture,
+            )
+            for rows in (trial.goes_left, ~trial.goes_left)
+        ]
+        scores = np.empty_like(sketch.scores)
+        scores[trial.goes_left], scores[~trial.goes_left] = (m.scores for m in exact)
+        worst = max(worst, abs(sketch.loss / loss.value(search.rows, scores) - 1))
+    assert worst < (1e-6 if loss.task == "regression" else 0.02)
+
+
+def test_a_sketch_survives_rows_to_which_the_better_predictor_gives_nothing():
+    """The quadratic model of a logarithm does not see them coming."""
+    p = np.full((100, 2), 0.5)
+    p[:, 1] = 0.99
+    p[:3, 1] = 1e-9
+    start = np.array([1.0, 0.0])
+    basis = (p / (p @ start)[:, None])[:, None, :]
+    fold, everywhere = np.arange(100) % 2, np.ones(100, dtype=bool)
+    found = mixtures_of_sides(
+        basis, np.ones(100), everywhere, fold, start, np.tile(start, (2, 1)), 1e-6, True
+    )
+    for f in range(2):
+        mine = p[fold != f]
+        exact = shrunk_log_loss(mine, np.full(50, 1 / 50), start, 1e-6 / 50)
+        losses = [-np.log(mine @ w).mean() for w in (start, exact, found[0, f])]
+        assert losses[1] <= losses[2] < losses[1] + 0.02 < losses[0]
+
+
+def test_noise_grows_no_tree_of_lines():
+    """Where hundreds of local models are fitted, the best of them must not pass for a finding."""
+    grown = 0
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(300, 8)), rng.integers(0, 2, 300)
+        grown += ToPsClassifier("lr", random_state=seed).fit(X, y).get_n_leaves() > 1
+    assert grown <= 2
