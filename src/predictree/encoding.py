@@ -1,6 +1,6 @@
 """From what a user hands over to arrays: checked features, labels and weights."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, colum
 
 from predictree.exceptions import InvalidInputError
 from predictree.losses import Labels
+from predictree.schema import Schema, is_frame
 from predictree.tree import BoolArray, FloatArray, IntArray
 
 
@@ -22,6 +23,7 @@ class Table:
     Attributes
     ----------
     X : array of shape (n, d)
+        One column for each of the user's; see `Schema`.
     y : array of shape (n,)
         Class codes, or real labels.
     weight : array of shape (n,) or None
@@ -31,6 +33,8 @@ class Table:
         The place of each row in the user's data.
     n_given : int
         Rows of the user's data.
+    schema : Schema
+        What the columns are.
     """
 
     X: FloatArray
@@ -39,6 +43,7 @@ class Table:
     classes: Labels | None
     kept: IntArray
     n_given: int
+    schema: Schema
 
     def spread(self, values: NDArray[Any], absent: float) -> NDArray[Any]:
         """Return values of the rows that count as an array over all the user's rows."""
@@ -48,66 +53,73 @@ class Table:
 
 
 def read_table(
-    X: Any, y: Any, sample_weight: ArrayLike | None, task: str, allow_nan: bool, estimator: Any
+    X: Any,
+    y: Any,
+    sample_weight: ArrayLike | None,
+    task: str,
+    roles: Mapping[Any, Any] | None,
+    estimator: Any,
 ) -> Table:
     """Check and encode training data; rows of weight zero are as good as absent."""
-    features = as_floats(X, estimator)
+    schema = Schema.of(X, roles)
+    features = as_floats(X, schema, estimator)
     n_given = len(features)
     weight = check_weights(sample_weight, n_given)
     kept = np.arange(n_given) if weight is None else np.flatnonzero(weight)
     labels = check_labels(y, features) if task == "classification" else check_values(y, features)
     if len(kept) < n_given:
         features, labels = features[kept], labels[kept]
-    refuse_values(features, getattr(X, "columns", None), allow_nan)
+    refuse_values(features, schema, allow_nan=True)
     classes = None
     if task == "classification":
         classes, labels = encode_classes(labels)
     mass = None if weight is None else weight[kept]
-    return Table(features, labels, mass, classes, kept, n_given)
+    return Table(features, labels, mass, classes, kept, n_given, schema)
 
 
-def check_features(X: Any, estimator: Any, allow_nan: bool) -> FloatArray:
-    """Return X as floats; an infinite or, unless allowed, a missing value is an error by column."""
-    features = as_floats(X, estimator)
-    refuse_values(features, getattr(X, "columns", None), allow_nan)
+def check_features(X: Any, schema: Schema, estimator: Any, allow_nan: bool) -> FloatArray:
+    """Return X as numbers; infinite and, unless allowed, missing values are an error by column."""
+    features = as_floats(X, schema, estimator)
+    refuse_values(features, schema, allow_nan)
     return features
 
 
-def as_floats(X: Any, estimator: Any) -> FloatArray:
+def as_floats(X: Any, schema: Schema, estimator: Any) -> FloatArray:
     """Return X as a two-dimensional array of floats, whatever their values."""
+    plain = all(column.kind == "number" for column in schema.columns)
+    if not plain and not is_frame(X):
+        texts = [column.name for column in schema.columns if column.kind != "number"]
+        raise InvalidInputError(
+            f"the model was fitted on a frame with columns such as {texts[0]!r} that are not "
+            "numbers: give a frame with the same columns"
+        )
+    if is_frame(X) and len(X.columns) == len(schema.columns) and schema.from_frame:
+        return schema.encode(X)
     try:
         floats: FloatArray = check_array(
             X, dtype=np.float64, ensure_all_finite=False, estimator=estimator, input_name="X"
         )
     except ValueError as error:
-        for name in getattr(X, "columns", ()):
-            if not _is_numeric(X[name]):
-                raise InvalidInputError(
-                    f"X column {name!r} is not numeric ({error}): encode it first, for instance "
-                    "with a OneHotEncoder in a Pipeline, or drop it"
-                ) from error
+        if "could not convert" in str(error):
+            raise InvalidInputError(
+                f"X holds text ({error}): give a pandas or polars frame, whose text columns are "
+                "read as categories (pip install 'predictree[frames]'), or numbers"
+            ) from error
         raise
     return floats
 
 
-def _is_numeric(column: Any) -> bool:
-    try:
-        np.asarray(column, dtype=np.float64)
-    except (TypeError, ValueError):
-        return False
-    return True
-
-
-def refuse_values(features: FloatArray, names: Sequence[Any] | None, allow_nan: bool) -> None:
+def refuse_values(features: FloatArray, schema: Schema, allow_nan: bool) -> None:
     """Raise for the first column with an infinite or, unless allowed, a missing value."""
+    names = [column.name for column in schema.columns] if schema.from_frame else None
     _refuse(np.isinf(features), names, "inf", "replace or drop these rows")
     if not allow_nan:
         _refuse(
             np.isnan(features),
             names,
             "NaN",
-            "not every learner in use takes missing values: impute them first (for instance "
-            "with a SimpleImputer in a Pipeline)",
+            "there were none in fit, and not every learner in use takes them: impute them first "
+            "(for instance with a SimpleImputer in a Pipeline), or fit on rows that have some",
         )
 
 

@@ -22,8 +22,9 @@ from predictree.execution import Executor
 from predictree.grower import FitFailure, Grower
 from predictree.inspection import export_text
 from predictree.learners import Learner, adapt, has_closed_form, resolve_learners
-from predictree.learners.adapter import take_rows, takes_missing_values, weight_keyword
+from predictree.learners.adapter import take_rows, weight_keyword
 from predictree.learners.presets import is_named
+from predictree.learners.views import View, numeric_view, seen_by
 from predictree.losses import Error, Labels, Loss, decide, probabilities, resolve_loss
 from predictree.mixing import Mixer
 from predictree.partition import (
@@ -80,6 +81,7 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         min_gain_se: float = 1.645,
         refit: bool = False,
         n_repeats: int = 1,
+        feature_roles: Mapping[Any, str] | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -97,6 +99,7 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         self.min_gain_se = min_gain_se
         self.refit = refit
         self.n_repeats = n_repeats
+        self.feature_roles = feature_roles
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -117,8 +120,8 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
-            Numeric features. Missing values are welcome if some learner takes them. Learners see
-            an array: a ColumnTransformer among them must choose columns by place, not by name.
+            Numbers, booleans, dates and categories, with or without missing values; see `Notes`.
+            Learners see an array: a ColumnTransformer among them must choose columns by place.
         y : array-like of shape (n_samples,)
             Class labels, or real values.
         sample_weight : array-like of shape (n_samples,), optional
@@ -137,19 +140,25 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         """
         limits, mixes = self._limits(), self.weights == "shrunk"
         named = resolve_learners(self.learners, self._task)
-        table = read_table(X, y, sample_weight, self._task, _any_allows_nan(named), self)
+        table = read_table(X, y, sample_weight, self._task, self.feature_roles, self)
         columns = _columns_of(X)
+        views, named = seen_by(named, table.schema, table.X)
         loss = self._loss_for(named, table.classes)
         weight = None if table.weight is None else table.spread(table.weight, 0.0)
         metadata = self._metadata(named, weight, groups, fit_params)
-        learners, unfit = self._learners(named, table, metadata, loss.proper)
+        learners = self._learners(named, views, table, metadata, loss.proper)
         entropy = int(check_random_state(self.random_state).randint(2**31 - 1))
         draw = self._partitions(table, partition, groups)
-        repeats, failures, fits = [], unfit, FitCount()
+        repeats, fits = [], FitCount()
+        failures: list[FitFailure] = []
         for repeat in range(self.n_repeats):
             seeds = Seeds(entropy, repeat)
             parts = draw(seeds).pooled() if mixes else draw(seeds)
-            problem = Problem(table.X, table.y, table.weight, parts, learners, loss, seeds)
+            problem = Problem(
+                table.X, table.y, table.weight, parts, learners, loss, seeds,
+                table.schema.splittable, table.schema.categories,
+                numeric_view(table.schema, table.X),
+            )  # fmt: skip
             with Executor(self.n_jobs) as executor:
                 shared = problem.shared(executor)
                 mixer = Mixer(shared, self.shrinkage) if mixes else None
@@ -191,6 +200,7 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         self.trees_ = tuple(trees)
         self.tree_ = trees[0]
         self.loss_ = problem.loss
+        self.schema_ = table.schema
         self.partition_ = table.spread(problem.partition.codes, NO_PART)
         self.fit_failures_ = failures
         self._allows_nan = all(takes_nan[predictor.learner] for predictor in used)
@@ -275,12 +285,13 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
     def _learners(
         self,
         named: list[tuple[str, Any]],
+        views: list[View | None],
         table: Table,
         metadata: Mapping[str, Mapping[str, Any]],
         proper: bool,
-    ) -> tuple[tuple[Learner, ...], list[FitFailure]]:
-        """Return the learners that can serve on this table, and why others cannot."""
-        learners = [
+    ) -> tuple[Learner, ...]:
+        """Return the learners that serve on this table."""
+        return tuple(
             adapt(
                 name,
                 estimator,
@@ -289,14 +300,10 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
                 classes=table.classes,
                 proper=proper,
                 metadata=take_rows(metadata[name], table.kept, table.n_given),
+                view=view,
             )
-            for name, estimator in named
-        ]
-        if not np.isnan(table.X).any():
-            return tuple(learners), []
-        reason = "X has missing values, which it does not take"
-        unfit = [FitFailure(0, a.name, reason, 1) for a in learners if not a.allows_nan]
-        return tuple(a for a in learners if a.allows_nan), unfit
+            for (name, estimator), view in zip(named, views, strict=True)
+        )
 
     def _scores(self, X: Any) -> FloatArray:
         """Return H(x), an (n, k) array."""
@@ -305,9 +312,8 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
 
     def _features(self, X: Any) -> FloatArray:
         check_is_fitted(self)
-        features = check_features(X, self, self._allows_nan)
         validate_data(self, X, reset=False, skip_check_array=True)
-        return features
+        return check_features(X, self.schema_, self, self._allows_nan)
 
     def apply(self, X: Any) -> IntArray:
         """Return the id of the leaf that each row falls in."""
@@ -369,11 +375,7 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        try:
-            named = resolve_learners(self.learners, self._task)
-        except InvalidInputError:  # fit will say so
-            named = []
-        tags.input_tags.allow_nan = _any_allows_nan(named)
+        tags.input_tags.allow_nan = True
         return tags
 
 
@@ -434,6 +436,9 @@ class ToPsClassifier(ClassifierMixin, _TreesOfPredictors):  # type: ignore[misc]
         of one a fold to average: smaller and faster.
     n_repeats : int, default=1
         Trees over different folds or parts, whose predictions are averaged.
+    feature_roles : dict or None, default=None
+        What a column, by name or place, is for: ``"split"`` (the tree only), ``"fit"`` (the
+        learners only), ``"both"``, ``"ignore"``, or ``"audit"`` (kept for reports, never used).
     n_jobs : int or None, default=None
         Parallel fits, through joblib. The tree is the same for any number.
     random_state : int, RandomState or None, default=None
@@ -531,7 +536,7 @@ class ToPsRegressor(RegressorMixin, _TreesOfPredictors):  # type: ignore[misc]
     loss : {"auto", "mse", "mae"}, callable or Loss, default="auto"
         What splits and learners are chosen by; ``"auto"`` is mean squared error.
     validation, weights, shrinkage, search, n_thresholds, max_depth, min_samples_leaf, \
-min_samples_val, min_gain, min_gain_se, refit, n_repeats, n_jobs, random_state
+min_samples_val, min_gain, min_gain_se, refit, n_repeats, feature_roles, n_jobs, random_state
         As in `ToPsClassifier`.
 
     Attributes
@@ -562,10 +567,6 @@ def _columns_of(X: Any) -> dict[str, Any]:
     record = BaseEstimator()
     validate_data(record, X, skip_check_array=True)
     return dict(vars(record))
-
-
-def _any_allows_nan(named: list[tuple[str, Any]]) -> bool:
-    return any(takes_missing_values(estimator) for _, estimator in named)
 
 
 def _with_params(named: list[tuple[str, Any]], params: dict[str, Any]) -> list[tuple[str, Any]]:

@@ -20,7 +20,7 @@ from predictree.tree import BoolArray, FloatArray, IntArray
 FREE = 1e-9  # strength at the root: none, but enough for a unique answer
 TRACE = 1e-3  # a weight below this is dropped
 LOOSENING, LOOSER = 4.0, 6  # by how much a hold is loosened, and how often at most
-CLEAR = 3.0  # standard errors of a gain that is clear
+CLEAR = 1.645  # standard errors of a gain that is clear: as for a split
 Key = tuple[int | None, int]  # the node that a predictor was trained on, and its learner
 
 

@@ -23,6 +23,7 @@ from predictree.learners import (
     has_closed_form,
 )
 from predictree.learners.linear import LinearForm
+from predictree.learners.views import View
 from predictree.losses import Judged, Labels, Loss
 from predictree.partition import Partition
 from predictree.tree import FloatArray, IntArray, Model, Split
@@ -88,6 +89,12 @@ class Problem:
     learners : tuple of Learner
     loss : Loss
     seeds : Seeds
+    columns : tuple of int or None
+        Those that the tree may split by; None is all.
+    categories : set of int
+        The columns that hold codes of levels.
+    view : View or None
+        What learners with a closed form see of the columns; None is the columns as they are.
     """
 
     X: FloatArray
@@ -97,6 +104,9 @@ class Problem:
     learners: tuple[Learner, ...]
     loss: Loss
     seeds: Seeds
+    columns: tuple[int, ...] | None = None
+    categories: frozenset[int] = frozenset()
+    view: View | None = None
 
     def shared(self, executor: Executor) -> "Problem":
         """Return the same problem, with its arrays at hand for the executor's processes."""
@@ -124,6 +134,16 @@ class Problem:
         )
 
     @property
+    def splittable(self) -> Iterable[int]:
+        """The columns that the tree may split by."""
+        return range(self.X.shape[1]) if self.columns is None else self.columns
+
+    @cached_property
+    def seen(self) -> FloatArray:
+        """What learners with a closed form see."""
+        return self.X if self.view is None else self.view(self.X)
+
+    @property
     def n_outputs(self) -> int:
         """Columns of the scores."""
         return self.learners[0].n_outputs
@@ -146,7 +166,7 @@ class Problem:
     def _design(self, train: IntArray, judged: IntArray) -> Design | None:
         """Return the rows as the closed forms want them; None if their squares overflow."""
         fold, n_folds = self.partition.fold, self.partition.n_folds
-        design = Design.of(self.X, self.y, train, judged, self.n_outputs, fold, n_folds)
+        design = Design.of(self.seen, self.y, train, judged, self.n_outputs, fold, n_folds)
         return design if np.isfinite(design.scale).all() else None
 
     def stand_in(self, region: Region) -> tuple[Design | None, dict[int, ClosedForm]]:
@@ -186,7 +206,7 @@ class Problem:
         if by_sums and fit_by_sums(learner):
             design = self._design(train, train[:0])
             if design is not None:
-                return LinearForm.of(learner, design).models()
+                return tuple(map(learner.seeing, LinearForm.of(learner, design).models()))
         folds = range(self.partition.n_folds)
         return tuple(self.fit_fold(learner, train, path, f) for f in folds)
 

@@ -236,7 +236,7 @@ class Search:
 
     def _batches(self, by_feature: list[list[Split]]) -> Iterator[list[list[Split]]]:
         """Group the features so that the numbers of a group stay few."""
-        d, n_folds = self.problem.X.shape[1], self.problem.partition.n_folds
+        d, n_folds = self.problem.seen.shape[1], self.problem.partition.n_folds
         of_rows = len(self.region.train) / 8 + len(self.region.v1) * (2 + self.problem.n_outputs)
         of_split = of_rows + 4 * n_folds * (d + 2) ** 2
         together: list[list[Split]] = []
@@ -316,25 +316,31 @@ def best_of(appraiser: OfPairs, trials: Iterable[Trial], size: int) -> list[list
 
 def by_feature(splits: Iterable[Split]) -> list[list[Split]]:
     """Group splits by feature, in order, each once."""
-    ordered = sorted(set(splits), key=lambda s: (s.feature, s.threshold, s.missing_left))
+    ordered = sorted(
+        set(splits), key=lambda s: (s.feature, s.is_level, s.threshold, s.missing_left)
+    )
     return [list(group) for _, group in groupby(ordered, key=lambda split: split.feature)]
 
 
 def nested(splits: list[Split]) -> list[list[int]]:
     """Group the splits of a feature so that in a group each left side holds the one before."""
     sides = [split.missing_left and split.had_missing for split in splits]
-    groups = [[i for i, side in enumerate(sides) if side == left] for left in (False, True)]
-    return [group for group in groups if group]
+    levels = [[i] for i, split in enumerate(splits) if split.is_level]
+    cuts = [i for i, split in enumerate(splits) if not split.is_level]
+    groups = [[i for i in cuts if sides[i] == left] for left in (False, True)]
+    return levels + [group for group in groups if group]
 
 
 def admissible_splits(problem: Problem, region: Region, limits: Limits) -> Iterator[list[Split]]:
     """Yield for each feature the candidate splits whose sides both have enough rows."""
     weight = None if problem.weight is None else problem.weight[region.train]
-    for feature in range(problem.X.shape[1]):
+    for feature in problem.splittable:
         train, v1 = problem.X[region.train, feature], problem.X[region.v1, feature]
         splits = [
             split
-            for split in candidate_splits(feature, train, weight, limits.n_thresholds)
+            for split in candidate_splits(
+                feature, train, weight, limits.n_thresholds, feature in problem.categories
+            )
             if limits.admits(split.goes_left(train), split.goes_left(v1))
         ]
         if splits:

@@ -4,34 +4,58 @@ import numpy as np
 
 from predictree.tree import FloatArray, Split
 
+MOST_LEVELS = 30  # of a category that are tried, the most frequent ones
+
 
 def candidate_splits(
-    feature: int, column: FloatArray, weight: FloatArray | None, n_thresholds: int
+    feature: int,
+    column: FloatArray,
+    weight: FloatArray | None,
+    n_thresholds: int,
+    is_category: bool = False,
 ) -> list[Split]:
     """Return the splits of a node by one feature, in the order in which ties are broken.
 
     A feature with two values on S(C) is cut midway; any other at ``n_thresholds`` evenly
     spaced quantiles over S(C), each a value that occurs. A feature with missing values offers
-    each cut twice, missing to the right and to the left; elsewhere a missing value, should one
-    come at prediction, follows the larger side.
+    each cut twice, missing to the right and to the left, and the missing against the known;
+    elsewhere a missing value, should one come at prediction, follows the larger side. A category
+    offers its levels, each against the rest, missing values being part of the rest.
 
     Parameters
     ----------
     feature : int
     column : array of shape (n,)
-        The feature on S(C).
+        The feature on S(C); the codes of its levels, if it is a category.
     weight : array of shape (n,) or None
         Weights of the rows.
     n_thresholds : int
         Number of quantile levels; 9 gives the paper's 10 %, 20 %, …, 90 %.
+    is_category : bool
     """
     missing = np.isnan(column)
-    if missing.any():
+    any_missing = bool(missing.any())
+    if is_category:
+        splits = [Split(feature, c, False, any_missing, True) for c in _levels(column[~missing])]
+    elif any_missing:
         known = None if weight is None else weight[~missing]
         thresholds = _thresholds(column[~missing], known, n_thresholds)
-        return [Split(feature, t, left, True) for t in thresholds for left in (False, True)]
-    thresholds = _thresholds(column, weight, n_thresholds)
-    return [Split(feature, t, _larger_left(column, weight, t)) for t in thresholds]
+        splits = [Split(feature, t, left, True) for t in thresholds for left in (False, True)]
+    else:
+        thresholds = _thresholds(column, weight, n_thresholds)
+        return [Split(feature, t, _larger_left(column, weight, t)) for t in thresholds]
+    if any_missing and not missing.all():
+        splits.append(Split(feature, np.inf, False, True))
+    return splits
+
+
+def _levels(codes: FloatArray) -> list[float]:
+    """Return the codes to try against the rest; the second of two says what the first does."""
+    present, count = np.unique(codes, return_counts=True)
+    if len(present) == 2:
+        return [float(present[0])]
+    common = np.sort(np.argsort(-count, kind="stable")[:MOST_LEVELS])
+    return [float(code) for code in present[common]] if len(present) > 1 else []
 
 
 def _thresholds(values: FloatArray, weight: FloatArray | None, n_thresholds: int) -> list[float]:

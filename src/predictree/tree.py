@@ -31,18 +31,21 @@ class Model(Protocol):
 class Split:
     """A cut of a node C: ``x[feature] < threshold`` goes to C⁻, the rest to C⁺.
 
-    A missing value goes to C⁻ if ``missing_left``; ``had_missing`` tells whether S(C) had any, so
-    that the side was chosen and is not just that of most rows.
+    With ``is_level`` the feature is a category and C⁻ has the rows of one level, whose code is the
+    threshold. An infinite threshold parts the known from the missing. A missing value goes to C⁻
+    if ``missing_left``; ``had_missing`` tells whether S(C) had any, so that the side was chosen and
+    is not just that of most rows.
     """
 
     feature: int
     threshold: float
     missing_left: bool = False
     had_missing: bool = False
+    is_level: bool = False
 
     def goes_left(self, column: FloatArray) -> BoolArray:
         """Tell for each value of the feature whether it belongs to C⁻."""
-        left: BoolArray = column < self.threshold
+        left: BoolArray = column == self.threshold if self.is_level else column < self.threshold
         return left | np.isnan(column) if self.missing_left else left
 
 
@@ -146,6 +149,7 @@ class Tree:
     threshold: FloatArray
     missing_left: BoolArray
     had_missing: BoolArray
+    is_level: BoolArray
     predictor: IntArray
     loss: FloatArray
     split_loss: FloatArray
@@ -188,6 +192,7 @@ class Tree:
             threshold=_floats([split.threshold for split in splits]),
             missing_left=np.array([split.missing_left for split in splits], dtype=bool),
             had_missing=np.array([split.had_missing for split in splits], dtype=bool),
+            is_level=np.array([split.is_level for split in splits], dtype=bool),
             predictor=_ints([place[node.trained_on, node.learner] for node in nodes]),
             loss=_floats([node.loss for node in nodes]),
             split_loss=_floats(
@@ -235,6 +240,7 @@ class Tree:
             float(self.threshold[i]),
             bool(self.missing_left[i]),
             bool(self.had_missing[i]),
+            bool(self.is_level[i]),
         )
 
     def _path_weights(self, leaf: int) -> tuple[PathWeight, ...]:
@@ -275,7 +281,9 @@ class Tree:
             moving = moving[self.feature[node[moving]] != NONE]
             at = node[moving]
             value = X[moving, self.feature[at]]
-            left = np.where(np.isnan(value), self.missing_left[at], value < self.threshold[at])
+            threshold = self.threshold[at]
+            left = np.where(self.is_level[at], value == threshold, value < threshold)
+            left = np.where(np.isnan(value), self.missing_left[at], left)
             node[moving] = np.where(left, self.left[at], self.right[at])
         return node
 
@@ -318,7 +326,7 @@ class Tree:
             np.array_equal(self.depth[1:], self.depth[self.parent[1:]] + 1),
             "a node must be one deeper than its parent",
         )
-        _require(bool(np.isfinite(self.threshold[inner]).all()), "thresholds must be finite")
+        _require(bool((self.threshold[inner] > -np.inf).all()), "thresholds must be numbers")
         _require(_within(self.predictor, table), "a node names a predictor that is not there")
         _require(_within(self.weight_predictor, table), "a weight names an unknown predictor")
         _require(_within(self.weight_node, len(self)), "a weight names an unknown node")

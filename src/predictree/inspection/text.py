@@ -1,8 +1,12 @@
 """The tree as text: for every node its rule, learner, training set, losses and gain."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
+from predictree.schema import Column
 from predictree.tree import Node, Split, Tree
 
 
@@ -30,7 +34,7 @@ def export_text(
     str
     """
     tree: Tree = getattr(model, "tree_", model)
-    names = feature_names if feature_names is not None else _names(model)
+    columns = _columns(model, feature_names)
     lines = []
     pending = [(0, "", "", "all rows")]  # node, its indent, its branch, its rule
     while pending:
@@ -39,24 +43,54 @@ def export_text(
         lines.append(f"{indent}{branch}{rule}: {_describe(tree, node, decimals)}")
         if node.children is not None and node.split is not None:
             deeper = indent + {"": "", "├─ ": "│  ", "└─ ": "   "}[branch]
-            less, rest = _rules(node.split, names, decimals)
+            less, rest = rules(node.split, columns, decimals)
             pending.append((node.children[1], deeper, "└─ ", rest))
             pending.append((node.children[0], deeper, "├─ ", less))
     return "\n".join(lines)
 
 
-def _names(model: Any) -> Sequence[str] | None:
-    names = getattr(model, "feature_names_in_", None)
-    return None if names is None else [str(name) for name in names]
+def _columns(model: Any, names: Sequence[str] | None) -> Sequence[Column] | None:
+    schema = getattr(model, "schema_", None)
+    if schema is None:
+        return None if names is None else [Column(name) for name in names]
+    if names is None:
+        names = [column.name for column in schema.columns]
+    return [replace(column, name=n) for column, n in zip(schema.columns, names, strict=False)]
 
 
-def _rules(split: Split, names: Sequence[str] | None, decimals: int) -> tuple[str, str]:
-    name = f"x{split.feature}" if names is None else names[split.feature]
-    threshold = f"{split.threshold:.{decimals + 2}g}"
-    rules = [f"{name} < {threshold}", f"{name} ≥ {threshold}"]
+def rules(split: Split, columns: Sequence[Column] | None, decimals: int) -> tuple[str, str]:
+    """Return the conditions of the left and of the right side in words."""
+    column = Column(f"x{split.feature}") if columns is None else columns[split.feature]
+    name = column.name
+    if np.isinf(split.threshold):
+        return f"{name} is known", f"{name} is missing"
+    if split.is_level:
+        level = column.levels[int(split.threshold)]
+        return f'{name} = "{level}"', f'{name} ≠ "{level}"'
+    if column.kind == "ordered":
+        first = int(np.ceil(split.threshold))
+        sides = [
+            f"{name} in {_set_of(side)}" for side in (column.levels[:first], column.levels[first:])
+        ]
+    elif column.kind == "date":
+        day = _date(split.threshold)
+        sides = [f"{name} < {day}", f"{name} ≥ {day}"]
+    else:
+        threshold = f"{split.threshold:.{decimals + 2}g}"
+        sides = [f"{name} < {threshold}", f"{name} ≥ {threshold}"]
     if split.had_missing:
-        rules[0 if split.missing_left else 1] += " or missing"
-    return rules[0], rules[1]
+        sides[0 if split.missing_left else 1] += " or missing"
+    return sides[0], sides[1]
+
+
+def _set_of(levels: Sequence[Any]) -> str:
+    return "{" + ", ".join(map(str, levels)) + "}"
+
+
+def _date(days: float) -> str:
+    """Return a moment, in days since 1970, as a date, with the time if it is not midnight."""
+    moment = str(np.datetime64(0, "s") + np.timedelta64(round(days * 86400), "s"))
+    return moment.removesuffix("T00:00:00")
 
 
 def _describe(tree: Tree, node: Node, decimals: int) -> str:

@@ -39,6 +39,8 @@ class Learner(ABC):
     metadata : mapping of str to object
         Keywords for the estimator's ``fit``, sample weights among them; arrays with one entry
         per row of X are cut to the training rows.
+    view : View or None
+        What it sees of the columns; None is the columns as they are.
     """
 
     name: str
@@ -47,11 +49,19 @@ class Learner(ABC):
     classes: Labels | None = None
     proper: bool = False
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    view: Any = None
 
     def fit(self, X: FloatArray, y: Labels, rows: IntArray, seed: int) -> Model:
         """Return A(E), trained on the given rows."""
         keywords = take_rows(self.metadata, rows, len(X))
-        return self._fit(X[rows], y[rows], keywords, seed)
+        seen = X[rows] if self.view is None else self.view(X[rows])
+        if self.allows_nan:
+            seen[:, np.isnan(seen).all(axis=0)] = 0.0  # some choke on a column without any value
+        return self.seeing(self._fit(seen, y[rows], keywords, seed))
+
+    def seeing(self, model: Model) -> Model:
+        """Return a model that sees the columns as the learner does."""
+        return model if self.view is None else SeenBy(self.view, model)
 
     @abstractmethod
     def _fit(self, X: FloatArray, y: Labels, keywords: dict[str, Any], seed: int) -> Model: ...
@@ -63,6 +73,18 @@ class Learner(ABC):
     def allows_nan(self) -> bool:
         """Whether the estimator takes missing values as they are."""
         return takes_missing_values(self.estimator)
+
+
+@dataclass(frozen=True, slots=True)
+class SeenBy:
+    """A model, and how it sees the columns."""
+
+    view: Any
+    model: Model
+
+    def scores(self, X: FloatArray) -> FloatArray:
+        """Return the (n, k) scores of the rows of X."""
+        return self.model.scores(self.view(X))
 
 
 class ClassProbability(Learner):

@@ -178,11 +178,11 @@ class Bins:
         cls, splits: Sequence[Split], column: FloatArray, goes_left: BoolArray, design: Design
     ) -> "Bins":
         """Sort the training rows of a feature into the bins of its splits, which are nested."""
-        thresholds = np.array([split.threshold for split in splits])
-        end = -np.inf if splits[0].missing_left else np.inf
-        column = np.where(np.isnan(column), end, column) if splits[0].had_missing else column
+        beyond = np.zeros(len(column), dtype=np.int64)  # how many of the splits send a row right
+        for split in splits:
+            beyond += ~split.goes_left(column)
         cells = 1 + design.n_folds
-        code = np.searchsorted(thresholds, column, side="right") * cells + design.train_fold + 1
+        code = beyond * cells + design.train_fold + 1
         counts = np.bincount(code, minlength=(len(splits) + 1) * cells)
         few = len(counts) <= 4  # for which a look for each is quicker than sorting
         order = (
