@@ -146,6 +146,7 @@ def test_forms_of_y(form):
         (([1, 0], ["a", "b"]), "the times in y are not numbers"),
         (([1, 0], [[1], [2]]), r"the times in y have shape \(2, 1\)"),
         (([3.5, 7.25], [1, 0]), "the events in y hold 3.5.*events come before times"),
+        (([1, 0, 1], [1, 2]), "y has 3 events but 2 times"),
         (([np.nan, 1], [1, 0]), "the events in y hold nan"),
         ((["yes", "no"], [1, 0]), "the events in y have shape.*0 or False for censored"),
     ],
@@ -408,6 +409,19 @@ def test_competing_events_as_classes(competing, shared_tree):
     truth = rate[:, None] / total[:, None] * (1 - np.exp(-total * HORIZONS))[:, :, None]
     assert np.abs(incidence - truth).mean() < 0.08
     assert model.score(X, y) > 0.6
+
+
+def test_weighted_shares_of_classes_are_the_aalen_johansen_estimate():
+    _, cause, time = sample(300, causes=2)
+    outcome = Outcome(cause, time)
+    weight = outcome.weights(1.0, censoring_curve(outcome))
+    alive, incidence = 1.0, np.zeros(3)
+    for i, row in enumerate(np.argsort(time)):
+        if time[row] <= 1.0 and cause[row]:
+            incidence[cause[row]] += alive / (300 - i)
+            alive *= 1 - 1 / (300 - i)
+    shares = np.bincount(outcome.by(1.0), weight) / 300
+    np.testing.assert_allclose(shares, [alive, *incidence[1:]])
 
 
 def test_a_cause_that_comes_late_has_probability_zero_before(competing):

@@ -136,7 +136,13 @@ class Known:
 def read_outcome(y: Any) -> Outcome:
     """Read (event, time) from a structured array, a two-column array or frame, or a pair."""
     event, time = _columns(y)
-    return Outcome(_check_event(event), _check_time(time))
+    outcome = Outcome(_check_event(event), _check_time(time))
+    if len(outcome.cause) != len(outcome.time):
+        raise InvalidInputError(
+            f"y has {len(outcome.cause)} events but {len(outcome.time)} times: give both for "
+            "every row"
+        )
+    return outcome
 
 
 def _columns(y: Any) -> tuple[Any, Any]:
