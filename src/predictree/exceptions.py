@@ -11,7 +11,9 @@
 
     UserWarning
     ├── LearnerFailedWarning                      candidates lost during a fit that went on
-    └── UndefinedLossWarning                      the loss judges nothing, so nothing is split
+    ├── UndefinedLossWarning                      the loss judges nothing, so nothing is split
+    ├── CensoringWarning                          weights against censoring had to be limited
+    └── CompetingEventsWarning                    competing events were taken for censoring
 """
 
 
@@ -45,3 +47,11 @@ class LearnerFailedWarning(UserWarning):
 
 class UndefinedLossWarning(UserWarning):
     """The loss cannot be computed on all of V¹, such as AUC on one class: the root stays alone."""
+
+
+class CensoringWarning(UserWarning):
+    """So few rows are still observed that weights against censoring had to be limited."""
+
+
+class CompetingEventsWarning(UserWarning):
+    """Competing events were taken for censoring: the probabilities are cause-specific."""
