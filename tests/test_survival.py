@@ -279,7 +279,6 @@ def test_parameters_and_clones():
         "competing": "censoring",
     }
     assert get_tags(ToPsSurvival()).input_tags.allow_nan
-    assert not get_tags(model).input_tags.allow_nan
 
 
 def test_it_survives_a_pickle(data, fitted):

@@ -69,7 +69,7 @@ def read_table(
     labels = check_labels(y, features) if task == "classification" else check_values(y, features)
     if len(kept) < n_given:
         features, labels = features[kept], labels[kept]
-    refuse_values(features, schema, allow_nan=True)
+    refuse_values(features, schema, [])
     classes = None
     if task == "classification":
         classes, labels = encode_classes(labels)
@@ -77,10 +77,19 @@ def read_table(
     return Table(features, labels, mass, classes, kept, n_given, schema)
 
 
-def check_features(X: Any, schema: Schema, estimator: Any, allow_nan: bool) -> FloatArray:
-    """Return X as numbers; infinite and, unless allowed, missing values are an error by column."""
+def never_missing(table: Table) -> list[int]:
+    """Return the columns of numbers that learners see and that have no gap."""
+    return [
+        j
+        for j, column in enumerate(table.schema.columns)
+        if column.is_fitted and not column.is_category and not np.isnan(table.X[:, j]).any()
+    ]
+
+
+def check_features(X: Any, schema: Schema, estimator: Any, needed: Sequence[int]) -> FloatArray:
+    """Return X as numbers; an infinite value, or a missing one that is needed, is an error."""
     features = as_floats(X, schema, estimator)
-    refuse_values(features, schema, allow_nan)
+    refuse_values(features, schema, needed)
     return features
 
 
@@ -109,18 +118,19 @@ def as_floats(X: Any, schema: Schema, estimator: Any) -> FloatArray:
     return floats
 
 
-def refuse_values(features: FloatArray, schema: Schema, allow_nan: bool) -> None:
-    """Raise for the first column with an infinite or, unless allowed, a missing value."""
+def refuse_values(features: FloatArray, schema: Schema, needed: Sequence[int]) -> None:
+    """Raise for the first column with an infinite value, or with a missing one that is needed."""
     names = [column.name for column in schema.columns] if schema.from_frame else None
     _refuse(np.isinf(features), names, "inf", "replace or drop these rows")
-    if not allow_nan:
-        _refuse(
-            np.isnan(features),
-            names,
-            "NaN",
-            "there were none in fit, and not every learner in use takes them: impute them first "
-            "(for instance with a SimpleImputer in a Pipeline), or fit on rows that have some",
-        )
+    missing = np.zeros(features.shape, dtype=bool)
+    missing[:, needed] = np.isnan(features[:, needed])
+    _refuse(
+        missing,
+        names,
+        "NaN",
+        "there were none in fit, and not every learner in use takes them: impute them first (for "
+        "instance with a SimpleImputer in a Pipeline), or fit on rows that have some",
+    )
 
 
 def _refuse(bad: BoolArray, names: Sequence[Any] | None, what: str, remedy: str) -> None:

@@ -16,10 +16,11 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from predictree.encoding import Table, check_features, read_table
-from predictree.exceptions import InvalidInputError, LearnerFailedWarning
+from predictree.encoding import Table, check_features, never_missing, read_table
+from predictree.exceptions import InvalidInputError, LearnerFailedWarning, RareClassWarning
 from predictree.execution import Executor
 from predictree.grower import FitFailure, Grower
+from predictree.imputation import Imputation, draw, spread
 from predictree.inspection import export_text
 from predictree.learners import Learner, adapt, has_closed_form, resolve_learners
 from predictree.learners.adapter import take_rows, weight_keyword
@@ -57,6 +58,7 @@ PAPER: dict[str, Any] = {
     "n_repeats": 1,
 }
 NO_PART = -1  # in partition_: a row of weight zero
+RARE = 50  # rows of a class below which a warning is due
 
 
 class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
@@ -82,6 +84,8 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         refit: bool = False,
         n_repeats: int = 1,
         feature_roles: Mapping[Any, str] | None = None,
+        imputation: str = "native",
+        n_imputations: int = 10,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -100,6 +104,8 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         self.refit = refit
         self.n_repeats = n_repeats
         self.feature_roles = feature_roles
+        self.imputation = imputation
+        self.n_imputations = n_imputations
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -142,22 +148,25 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         named = resolve_learners(self.learners, self._task)
         table = read_table(X, y, sample_weight, self._task, self.feature_roles, self)
         columns = _columns_of(X)
-        views, named = seen_by(named, table.schema, table.X)
+        _warn_of_rare_classes(table)
+        drawn = self._imputations(table)
+        views, named = seen_by(named, table.schema, drawn[0][1])
         loss = self._loss_for(named, table.classes)
         weight = None if table.weight is None else table.spread(table.weight, 0.0)
         metadata = self._metadata(named, weight, groups, fit_params)
         learners = self._learners(named, views, table, metadata, loss.proper)
         entropy = int(check_random_state(self.random_state).randint(2**31 - 1))
-        draw = self._partitions(table, partition, groups)
+        split_up = self._partitions(table, partition, groups)
         repeats, fits = [], FitCount()
         failures: list[FitFailure] = []
-        for repeat in range(self.n_repeats):
+        for repeat in range(self.n_repeats * len(drawn)):
             seeds = Seeds(entropy, repeat)
-            parts = draw(seeds).pooled() if mixes else draw(seeds)
+            parts = split_up(seeds).pooled() if mixes else split_up(seeds)
+            X_drawn = drawn[repeat % len(drawn)][1]
             problem = Problem(
-                table.X, table.y, table.weight, parts, learners, loss, seeds,
+                X_drawn, table.y, table.weight, parts, learners, loss, seeds,
                 table.schema.splittable, table.schema.categories,
-                numeric_view(table.schema, table.X),
+                numeric_view(table.schema, X_drawn),
             )  # fmt: skip
             with Executor(self.n_jobs) as executor:
                 shared = problem.shared(executor)
@@ -176,7 +185,17 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         _warn_of(failures)
         self._adopt([tree for tree, _, _ in repeats], repeats[0][1], table, columns, failures)
         self.fits_, self.verdict_ = fits, verdict
+        self.imputations_ = tuple(imputation for imputation, _ in drawn if imputation is not None)
         return self
+
+    def _imputations(self, table: Table) -> list[tuple[Imputation | None, FloatArray]]:
+        """Return the training rows with their gaps, or as often as they are drawn without."""
+        _check_choice("imputation", self.imputation, ("native", "mice"))
+        _check_number("n_imputations", self.n_imputations, Integral, 1)
+        if self.imputation == "native" or not np.isnan(table.X).any():
+            return [(None, table.X)]
+        seeds = check_random_state(self.random_state).randint(2**31 - 1, size=self.n_imputations)
+        return [draw(table.schema, table.X, int(seed)) for seed in seeds]
 
     def _search_for(self, learners: tuple[Learner, ...]) -> str:
         """Return the search to use: racing only where some learner would be slow otherwise."""
@@ -203,7 +222,7 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         self.schema_ = table.schema
         self.partition_ = table.spread(problem.partition.codes, NO_PART)
         self.fit_failures_ = failures
-        self._allows_nan = all(takes_nan[predictor.learner] for predictor in used)
+        self._needed = [] if all(takes_nan[p.learner] for p in used) else never_missing(table)
         self._half_is_second = isinstance(problem.loss, Error) and problem.loss.half_is_second
         if table.classes is not None:
             self.classes_ = table.classes
@@ -307,18 +326,39 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
 
     def _scores(self, X: Any) -> FloatArray:
         """Return H(x), an (n, k) array."""
+        return np.asarray(np.mean(self._scores_by_tree(X), axis=0))
+
+    def _scores_by_tree(self, X: Any) -> list[FloatArray]:
         features = self._features(X)
-        return np.asarray(np.mean([tree.scores(features) for tree in self.trees_], axis=0))
+        if not self.imputations_:
+            return [tree.scores(features) for tree in self.trees_]
+        filled = [imputation(features) for imputation in self.imputations_]
+        return [tree.scores(filled[i % len(filled)]) for i, tree in enumerate(self.trees_)]
+
+    def imputation_spread(self, X: Any) -> FloatArray:
+        """Return the standard deviation of H(x) between imputations: (n,), or (n, k) classes.
+
+        Zero where no value is missing and the trees agree. Needs ``imputation="mice"``.
+        """
+        check_is_fitted(self)
+        if len(self.imputations_) < 2:
+            raise InvalidInputError(
+                "there is a single imputation or none: fit with imputation='mice' and at least "
+                "two n_imputations on rows with missing values"
+            )
+        scores, m = self._scores_by_tree(X), len(self.imputations_)
+        found = spread([np.mean(scores[i::m], axis=0) for i in range(m)])
+        return found[:, 0] if found.shape[1] == 1 else found
 
     def _features(self, X: Any) -> FloatArray:
         check_is_fitted(self)
         validate_data(self, X, reset=False, skip_check_array=True)
-        return check_features(X, self.schema_, self, self._allows_nan)
+        return check_features(X, self.schema_, self, self._needed)
 
     def apply(self, X: Any) -> IntArray:
         """Return the id of the leaf that each row falls in."""
         features = self._features(X)
-        return self.tree_.apply(features)
+        return self.tree_.apply(self.imputations_[0](features) if self.imputations_ else features)
 
     def decision_path(self, X: Any) -> csr_array:
         """Return the path of each row as a sparse (n_samples, n_nodes) indicator."""
@@ -439,6 +479,12 @@ class ToPsClassifier(ClassifierMixin, _TreesOfPredictors):  # type: ignore[misc]
     feature_roles : dict or None, default=None
         What a column, by name or place, is for: ``"split"`` (the tree only), ``"fit"`` (the
         learners only), ``"both"``, ``"ignore"``, or ``"audit"`` (kept for reports, never used).
+    imputation : {"native", "mice"}, default="native"
+        What becomes of missing values. ``"native"``: at every split they have a side, which is
+        learned; learners that do not take them see the median of their training rows, and an
+        indicator. ``"mice"``: the paper's multiple imputation, a tree for each draw.
+    n_imputations : int, default=10
+        Draws of ``"mice"``.
     n_jobs : int or None, default=None
         Parallel fits, through joblib. The tree is the same for any number.
     random_state : int, RandomState or None, default=None
@@ -466,6 +512,13 @@ class ToPsClassifier(ClassifierMixin, _TreesOfPredictors):  # type: ignore[misc]
 
     Notes
     -----
+    A frame of pandas or polars is taken as it is. Text is a category, dates and booleans are
+    numbers; the tree splits on these columns: ``age < 42``, ``job = "retired"``, ``income is
+    missing``, and ``size in {s, m}`` if the category has an order. A level that fit did not see
+    goes with the rest. Histogram boostings get categories as they are, other learners one-hot, or
+    as the share of rows with that level if there are more than 12. Learners that compare distances
+    (support vector machines, nearest neighbours, neural networks) see columns scaled to [0, 1].
+
     These learners are fitted at all splits of a node at once, with the same result as one by one:
     ``LinearRegression``, ``Ridge`` (with a direct solver), and
     ``LogisticRegression(solver="newton-cholesky", tol=1e-6)`` or tighter for two classes or inside
@@ -536,7 +589,8 @@ class ToPsRegressor(RegressorMixin, _TreesOfPredictors):  # type: ignore[misc]
     loss : {"auto", "mse", "mae"}, callable or Loss, default="auto"
         What splits and learners are chosen by; ``"auto"`` is mean squared error.
     validation, weights, shrinkage, search, n_thresholds, max_depth, min_samples_leaf, \
-min_samples_val, min_gain, min_gain_se, refit, n_repeats, feature_roles, n_jobs, random_state
+min_samples_val, min_gain, min_gain_se, refit, n_repeats, feature_roles, imputation, \
+n_imputations, n_jobs, random_state
         As in `ToPsClassifier`.
 
     Attributes
@@ -607,6 +661,22 @@ def _verdict(repeats: list[tuple[Problem, Evidence]]) -> Verdict:
         {name: np.mean([e.learners[name] for e in alike], axis=0) for name in names},
     )
     return judge(problem.loss, problem.judged(rows), mean)
+
+
+def _warn_of_rare_classes(table: Table) -> None:
+    """Warn of classes with few rows."""
+    if table.classes is None:
+        return
+    count = np.bincount(table.y)
+    rare = int(count.argmin())
+    if count[rare] < RARE:
+        warnings.warn(
+            f"class {table.classes[rare]!r} has only {count[rare]} of {len(table.y)} rows: what is "
+            "learned and judged on so few is uncertain. Compare verdict_ with its standard errors, "
+            "and consider n_repeats, fewer learners, or more rows of that class.",
+            RareClassWarning,
+            stacklevel=3,
+        )
 
 
 def _warn_of(failures: list[FitFailure]) -> None:

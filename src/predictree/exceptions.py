@@ -11,6 +11,7 @@
 
     UserWarning
     ├── LearnerFailedWarning                      candidates lost during a fit that went on
+    ├── RareClassWarning                          a class with few rows to learn from and to judge
     ├── UndefinedLossWarning                      the loss judges nothing, so nothing is split
     ├── CensoringWarning                          weights against censoring had to be limited
     └── CompetingEventsWarning                    competing events were taken for censoring
@@ -43,6 +44,10 @@ class InvalidTreeError(PredictreeError, ValueError):
 
 class LearnerFailedWarning(UserWarning):
     """Some candidates were lost because their learner failed; the fit went on without them."""
+
+
+class RareClassWarning(UserWarning):
+    """A class has so few rows that what is learned and judged on them is uncertain."""
 
 
 class UndefinedLossWarning(UserWarning):

@@ -189,6 +189,48 @@ def hold_out(
     return np.asarray(codes[block])
 
 
+def partition_by_time(
+    times: ArrayLike, shares: tuple[float, float, float] = (0.75, 0.15, 0.10)
+) -> NDArray[np.int8]:
+    """Return a partition for ``fit``: the earliest rows train, later ones judge, the last weigh.
+
+    Parameters
+    ----------
+    times : array-like of shape (n_samples,)
+        Dates, or numbers that grow with time. Rows of the same time share a part.
+    shares : (float, float, float), default=(0.75, 0.15, 0.10)
+        Of S, V¹ and V²; the borders are the nearest times.
+
+    Returns
+    -------
+    array of shape (n_samples,)
+        0, 1 or 2 for S, V¹ or V², to be given as ``partition``.
+
+    Examples
+    --------
+    >>> from predictree import partition_by_time
+    >>> partition_by_time([2001, 2003, 2002, 2004], (0.5, 0.25, 0.25))
+    array([0, 1, 0, 2], dtype=int8)
+    """
+    moments = np.asarray(times)
+    if moments.ndim != 1 or len(moments) == 0:
+        raise InvalidInputError(f"times has shape {moments.shape}: give one time per row")
+    if moments.dtype == object:
+        moments = moments.astype("datetime64[us]")
+    if np.isnat(moments).any() if moments.dtype.kind in "mM" else np.isnan(moments).any():
+        raise InvalidInputError("times has missing values: give every row a time, or drop it")
+    s, v1, _ = check_fractions(shares)
+    known, place, count = np.unique(moments, return_inverse=True, return_counts=True)
+    middle = (np.cumsum(count) - count / 2) / len(moments)
+    codes = np.searchsorted([s, s + v1], middle, side="right").astype(np.int8)
+    if len(np.unique(codes)) < 3:
+        raise InvalidInputError(
+            f"times has {len(known)} different values, too few or too uneven for shares {shares}: "
+            "give finer times or other shares, or your own codes as partition"
+        )
+    return np.asarray(codes[place])
+
+
 def _shuffled_strata(
     block: IntArray, n_blocks: int, strata: IntArray | None, rng: np.random.Generator
 ) -> list[IntArray]:

@@ -214,6 +214,7 @@ def test_public_names():
         "ToPsClassifier",
         "ToPsRegressor",
         "export_text",
+        "partition_by_time",
         "__version__",
     }
     assert all(hasattr(predictree, name) for name in predictree.__all__)

@@ -1,0 +1,59 @@
+"""Multiple imputation by chained equations, as the paper has it: several draws, a tree each.
+
+A draw fills the gaps of the training rows at random, each column by a Bayesian regression on the
+others, round after round (`IterativeImputer` with ``sample_posterior=True``). A new row's gaps are
+filled with what the same regressions expect, so that a prediction depends on its own row alone.
+"""
+
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from predictree.schema import Schema
+from predictree.tree import FloatArray
+
+
+@dataclass(frozen=True)
+class Imputation:
+    """One draw: the regressions that fill the gaps of some columns."""
+
+    columns: tuple[int, ...]
+    imputer: Any
+
+    def __call__(self, X: FloatArray) -> FloatArray:
+        """Fill the gaps of new rows with their expected values."""
+        filled = X.copy()
+        filled[:, self.columns] = self.imputer.transform(X[:, self.columns])
+        return filled
+
+
+def draw(schema: Schema, X: FloatArray, seed: int) -> tuple[Imputation, FloatArray]:
+    """Draw the gaps of numbers, dates and ordered categories; return the rows without them.
+
+    A missing level of a category stays what it is, a level of its own. A column without any value
+    has nothing to be drawn from, and neither has one that is not used.
+    """
+    from sklearn.experimental import enable_iterative_imputer  # noqa: F401
+    from sklearn.impute import IterativeImputer
+
+    columns = tuple(
+        j
+        for j, column in enumerate(schema.columns)
+        if not column.is_category
+        and (column.splits or column.is_fitted)
+        and not np.isnan(X[:, j]).all()
+    )
+    imputer = IterativeImputer(sample_posterior=True, random_state=seed, skip_complete=True, tol=0)
+    filled = X.copy()
+    filled[:, columns] = imputer.fit_transform(X[:, columns])
+    expected = copy(imputer)
+    expected.sample_posterior = False
+    return Imputation(columns, expected), filled
+
+
+def spread(scores: Sequence[FloatArray]) -> FloatArray:
+    """Return the standard deviation between imputations, of every row and column."""
+    return np.asarray(np.std(scores, axis=0, ddof=1))
