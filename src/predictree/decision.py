@@ -20,6 +20,7 @@ from predictree.search import Chooser, FitCount, Judgement, Proposal, Search
 from predictree.tree import BoolArray, FloatArray, IntArray
 
 PARTS = 5  # of the rows that judge, where they are not of several folds
+FIRST = 2  # parts that must show a gain for the others to be looked at
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +69,19 @@ def convinces(search: Search, scores: FloatArray) -> bool:
 
 
 def rehearsed(search: Search, choose: Chooser) -> FloatArray:
-    """Return the scores of all rows, each by what was chosen without its part."""
-    scores = search.site.scores.copy()
-    part = search.problem.partition.weighing[search.region.v1]
+    """Return the scores of all rows, each by what was chosen without its part.
+
+    If the first parts show no gain, the others are left as they are: it will not convince.
+    """
+    problem, before = search.problem, search.site.scores
+    scores = before.copy()
+    part = problem.partition.weighing[search.region.v1]
     if part.min() == part.max():
         part = np.arange(len(part)) % PARTS
-    for p in np.unique(part).tolist():
+    to_beat = problem.loss.value(search.rows, before)
+    for done, p in enumerate(np.unique(part).tolist()):
+        if done >= FIRST and not problem.loss.value(search.rows, scores) < to_beat:
+            break
         held = part == p
         rest = without(search, held, p)
         choice = choose(rest)
