@@ -6,7 +6,6 @@ judged on that part. No row has a say in what it judges, so that the gain is wha
 and its standard error that of one comparison.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -32,17 +31,11 @@ class Decision:
     fits: FitCount
 
 
-def decide(search: Search, choosers: Sequence[Chooser]) -> Decision:
-    """Search a node for the best split, and propose it if that is worth it.
-
-    The first of several ways to choose that comes to a real split has its way.
-    """
-    proposal = None
-    for choose in choosers:
-        choice = choose(search)
-        if choice is not None and is_real(search, choose, choice):
-            proposal = search.proposal(choice, asked_all(search, choice[0]))
-            break
+def decide(search: Search, choose: Chooser) -> Decision:
+    """Search a node for the best split, and propose it if that is worth it."""
+    choice, proposal = choose(search), None
+    if choice is not None and is_real(search, choose, choice):
+        proposal = search.proposal(choice, asked_all(search, choice[0]))
     return Decision(proposal, search.failures, search.fits)
 
 
