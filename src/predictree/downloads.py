@@ -2,7 +2,6 @@
 
 import gzip
 import os
-import tempfile
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -66,14 +65,12 @@ def unpacked(content: bytes, origin: str, members: tuple[str, ...] = ()) -> list
 
 def _write_whole(path: Path, content: bytes) -> None:
     """Write a file so that nobody ever sees a part of it."""
-    handle, part = tempfile.mkstemp(dir=path.parent, prefix=path.name)
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        Path(part).replace(path)
-    except BaseException:
-        Path(part).unlink()
-        raise
+        part.write_bytes(content)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def _download(source: Source, folder: Path) -> bytes:
