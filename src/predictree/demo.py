@@ -2,15 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.metrics import log_loss, root_mean_squared_error
 from sklearn.model_selection import train_test_split
 
+from predictree.datasets import load
 from predictree.estimators import ToPsClassifier, ToPsRegressor
 from predictree.learners import adapt, resolve_learners
 from predictree.tree import FloatArray
@@ -23,9 +22,8 @@ class Example:
     """A data set, the estimator that serves it and the measure it is judged by."""
 
     title: str
-    load: Callable[[], Any]
+    name: str
     estimator: type[ToPsClassifier] | type[ToPsRegressor]
-    task: str
     measure: str
     score: Callable[[Any, FloatArray], float]
     predict: str
@@ -35,9 +33,8 @@ class Example:
 EXAMPLES = [
     Example(
         title="Diabetes progression (442 patients, 10 features)",
-        load=partial(load_diabetes, as_frame=True, scaled=False),
+        name="diabetes",
         estimator=ToPsRegressor,
-        task="regression",
         measure="RMSE",
         score=lambda y, scores: float(root_mean_squared_error(y, scores)),
         predict="predict",
@@ -45,9 +42,8 @@ EXAMPLES = [
     ),
     Example(
         title="Breast cancer (569 patients, the 10 mean features)",
-        load=partial(load_breast_cancer, as_frame=True),
+        name="breast-cancer",
         estimator=ToPsClassifier,
-        task="classification",
         measure="log loss",
         score=lambda y, scores: float(log_loss(y, scores)),
         predict="predict_proba",
@@ -68,8 +64,8 @@ def main() -> None:
 
 def show(example: Example) -> None:
     """Fit two trees and every base learner on a few random splits of the data."""
-    bunch = example.load()
-    X, y = bunch.data.iloc[:, :10], bunch.target
+    X, y, task = load(example.name)
+    X = getattr(X, "iloc", X)[:, :10]
     results: dict[str, list[float]] = {}
     print(f"\n{example.title}\n{'=' * len(example.title)}")
     for seed in range(N_SPLITS):
@@ -81,8 +77,8 @@ def show(example: Example) -> None:
                 print(f"\n{name}\n{model.export_text()}\n{model.verdict_}")
             answer = getattr(model, example.predict)(X_test)
             results.setdefault(name, []).append(example.score(y_test, answer))
-        for name, estimator in resolve_learners("default", example.task):
-            answer = base_learner(name, estimator, example.task, X_train, y_train, X_test)
+        for name, estimator in resolve_learners("default", task):
+            answer = base_learner(name, estimator, task, X_train, y_train, X_test)
             results.setdefault(name, []).append(example.score(y_test, answer))
     print_table(example.measure, results)
 

@@ -7,7 +7,8 @@
     │   └── SampleWeightError                     a learner cannot take the weights given
     ├── NoPredictorError (also a ValueError)      no learner could be fitted at the root
     ├── PredictionError (also a ValueError)       a kept predictor gave no number for a row
-    └── InvalidTreeError (also a ValueError)      a tree that contradicts itself
+    ├── InvalidTreeError (also a ValueError)      a tree that contradicts itself
+    └── DatasetError (also an OSError)            a data set that cannot be had, or is not the one
 
     UserWarning
     ├── LearnerFailedWarning                      candidates lost during a fit that went on
@@ -40,6 +41,10 @@ class PredictionError(PredictreeError, ValueError):
 
 class InvalidTreeError(PredictreeError, ValueError):
     """The arrays of a tree contradict each other."""
+
+
+class DatasetError(PredictreeError, OSError):
+    """A data set could not be downloaded or read, or is not the one it should be."""
 
 
 class LearnerFailedWarning(UserWarning):
