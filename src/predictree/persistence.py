@@ -31,11 +31,10 @@ from predictree.exceptions import (
     InvalidInputError,
     MissingExtraError,
     ModelVersionWarning,
-    PredictreeError,
     UntrustedTypeError,
 )
 from predictree.records import ESTIMATORS, from_record, to_record
-from predictree.survival import ToPsSurvival
+from predictree.soundness import check_model
 
 PROTOCOL = 1
 HEADER, SCHEMA = "predictree.json", "schema.json"
@@ -44,7 +43,6 @@ MAX_BYTES = 8 << 30  # of everything in a file, unpacked
 MAX_SCHEMA = 1 << 30  # of the description, unpacked
 MAX_HEADER = 1 << 16
 MAX_MEMBERS = 1_000_000
-MAX_NODES = 1_000_000  # of a tree
 WITHIN = -1  # the size of a node that is still being counted: it must not occur within itself
 
 TRUSTED = (
@@ -143,7 +141,7 @@ def load(path: str | os.PathLike[str], *, trusted: Iterable[str | type] | None =
 def dumps(model: Any) -> bytes:
     """Return what `save` writes."""
     skops = _skops()
-    if ESTIMATORS.get(type(model).__name__) is not type(model):
+    if not _is_ours(model):
         raise InvalidInputError(
             f"save got a {type(model).__name__}: give a fitted ToPsClassifier, ToPsRegressor or "
             "ToPsSurvival"
@@ -170,17 +168,13 @@ def loads(content: bytes, *, trusted: Iterable[str | type] | None = None) -> Any
     try:
         header, types = _look_at(content)
         _check_types(types.intersection(UNCHECKED), names)
-        _check_types(skops.get_untrusted_types(data=content), [*TRUSTED, *names])
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", InconsistentVersionWarning)  # said once, below
-            record = skops.loads(content, trusted=[*TRUSTED, *names])
+        record = _build(skops, content, [*TRUSTED, *names])
         check_compiled(record)
         model = from_record(record)
+        _require(_is_ours(model), "it holds no estimator")
         check_model(model)
-    except PredictreeError as error:
-        if isinstance(error, DamagedModelError | UntrustedTypeError):
-            raise
-        raise DamagedModelError(f"the file does not hold a sound model: {error}") from error
+    except (DamagedModelError, UntrustedTypeError):
+        raise
     except Exception as error:
         raise DamagedModelError(
             f"the file cannot be read as a model ({type(error).__name__}: {error}): it is damaged, "
@@ -198,6 +192,23 @@ def _skops() -> Any:
             "saving and loading models needs skops: pip install 'predictree[persist]'"
         ) from error
     return skops.io
+
+
+def _build(skops: Any, content: bytes, trusted: list[str]) -> Any:
+    """Return the record in a file; skops looks at all types before it builds any."""
+    from skops.io.exceptions import UntrustedTypesFoundException
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", InconsistentVersionWarning)  # said once, later
+            return skops.loads(content, trusted=trusted)
+    except UntrustedTypesFoundException:
+        _check_types(skops.get_untrusted_types(data=content), trusted)
+        raise
+
+
+def _is_ours(model: Any) -> bool:
+    return ESTIMATORS.get(type(model).__name__) is type(model)
 
 
 def _header() -> dict[str, Any]:
@@ -278,8 +289,10 @@ def _check_array(archive: zipfile.ZipFile, name: str) -> None:
         _require(version in read, f"array {name} has an unknown version")
         shape, _, dtype = read[version](file)
         _require(not dtype.hasobject, f"array {name} holds objects")
-        expected = file.tell() + dtype.itemsize * int(np.prod(shape, dtype=object))
-    _require(size == expected, f"array {name} has {size} bytes and should have {expected}")
+        count = int(np.prod(shape, dtype=object))
+        expected = file.tell() + dtype.itemsize * count
+    sound = size == expected and count <= size
+    _require(sound, f"array {name} has {size} bytes and should have {expected}")
 
 
 class Nodes:
@@ -306,6 +319,7 @@ class Nodes:
         if "__loader__" not in state:
             return 1 + sum(map(self._count, state.values()))
         _require(state["__loader__"] != "CachedNode", "its description refers to itself")
+        _require(str(state.get("file", ".npy")).endswith(_suffix(state)), "a file out of place")
         self.types.add(f"{state.get('__module__')}.{state.get('__class__')}")
         number = state.get("__id__")
         before = self.sizes.get(number)
@@ -314,6 +328,11 @@ class Nodes:
         _require(number is None or before in (None, size), "its description contradicts itself")
         self.sizes[number] = size
         return size
+
+
+def _suffix(state: dict[str, Any]) -> str:
+    """Return how the file of a node must end, so that arrays are those that were checked."""
+    return "" if state["__loader__"] in ("BytesNode", "BytearrayNode") else ".npy"
 
 
 def _check_types(found: Iterable[str], trusted: list[str]) -> None:
@@ -325,30 +344,6 @@ def _check_types(found: Iterable[str], trusted: list[str]) -> None:
 
 def _name_of(kind: str | type) -> str:
     return kind if isinstance(kind, str) else f"{kind.__module__}.{kind.__qualname__}"
-
-
-def check_model(model: Any) -> None:
-    """Check a model that was just read."""
-    _require(ESTIMATORS.get(type(model).__name__) is type(model), "it holds no estimator")
-    if isinstance(model, ToPsSurvival):
-        _check_survival(model)
-        return
-    n_features = len(model.schema_.columns)
-    n_outputs = len(model.classes_) if hasattr(model, "classes_") else 1
-    _require(model.n_features_in_ == n_features, "its columns and features differ")
-    _require(len(model.trees_) > 0, "it has no tree")
-    for tree in model.trees_:
-        _require(len(tree) <= MAX_NODES, f"a tree has {len(tree)} nodes")
-        tree.validate(n_features)
-        _require(tree.n_outputs == n_outputs, "a tree has another number of classes")
-
-
-def _check_survival(model: ToPsSurvival) -> None:
-    n_models = 1 if model._shared else len(model.horizons_)
-    _require(len(model.models_) == n_models, "it has more or fewer models than horizons")
-    for each in model.models_:
-        _require(type(each) is ESTIMATORS["ToPsClassifier"], "a horizon has no classifier")
-        check_model(each)
 
 
 def _warn_of_versions(header: Mapping[str, Any]) -> None:
