@@ -326,7 +326,7 @@ def test_the_labels_follow_the_tree():
     X, y = made.data, made.target
     left = X[:, made.tree.feature] < made.tree.threshold
     slopes = np.linalg.lstsq(np.column_stack([X[left], np.ones(left.sum())]), y[left])[0]
-    np.testing.assert_allclose(slopes, [0, -3, -3, 3, 3, 0, 0], atol=1e-10)
+    np.testing.assert_allclose(slopes, [0, 3, 3, 3, -3, 0, -3], atol=1e-10)
     cell = np.column_stack([X[:, 1] < 0.5, X[:, 2] < 0.5, X[:, 3] < 0.5])[~left]
     values = {tuple(c): set(y[~left][(cell == c).all(axis=1)]) for c in np.unique(cell, axis=0)}
     assert {c: values[c] for c in values if c[0]} == {

@@ -93,7 +93,7 @@ class TrueTree:
 
     def signal(self, X: FloatArray) -> FloatArray:
         """Return the label of each row before noise; a class is whether it is above zero."""
-        linear = 3 * (X[:, 3] + X[:, 4] - X[:, 1] - X[:, 2])
+        linear = 3 * (X[:, 1] + X[:, 2] + X[:, 3] - X[:, 4] - 1)
         low = np.where(X[:, 2] < 0.5, 2.0, -1.0)
         high = np.where(X[:, 3] < 0.5, 1.0, -2.0)
         steps = np.where(X[:, 1] < 0.5, low, high)
