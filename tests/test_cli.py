@@ -155,7 +155,7 @@ FIT = ["--target", "y", "-o", "m", "--learners", "lr"]
         ("a,y\n1,2\n".encode("utf-16"), "t.csv, line 1: this is not UTF-8 text"),
         (gzip.compress(GOOD.encode())[:-9], "t.csv is damaged"),
         (b"PAR1 and no more", "t.csv is damaged"),
-        ("a,y\n1,1\n2,1\n", "y has only one class"),
+        ("a,y\n1,1\n2,1\n", "t.csv: y has only one class"),
     ],
 )
 def test_each_fault_of_a_file_is_told(capsys, here, content, message):
@@ -163,7 +163,9 @@ def test_each_fault_of_a_file_is_told(capsys, here, content, message):
     code, out, err = run(capsys, "fit", "t.csv", *FIT)
     assert (code, out) == (1, "")
     assert message in err
-    assert err.startswith("error: " if message != "y has only one class" else "t.csv: 2 rows")
+    assert err.startswith(
+        "error: " if message != "t.csv: y has only one class" else "t.csv: 2 rows"
+    )
     assert "Traceback" not in err
 
 
@@ -423,6 +425,9 @@ def test_what_cannot_be_predicted_is_told(capsys, fitted, here):
     code, out, err = run(capsys, "predict", fitted / "value", "t.csv")
     assert (code, out) == (1, "")
     assert err == "error: t.csv has no column 'sex', which the model needs: did you mean 'sexe'?\n"
+    (here / "t.csv").write_text("sex,dose\nf,\n")
+    err = run(capsys, "predict", fitted / "value", "t.csv")[2]
+    assert err.startswith("error: t.csv: Input X contains NaN: column 'dose' has it in 1 of 1 rows")
     err = run(capsys, "predict", fitted / "value", "t.csv", "-o", "a.xlsx")[2]
     assert "a.xlsx: the name must end in .csv or .csv.gz or .parquet" in err
 

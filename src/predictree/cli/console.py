@@ -23,7 +23,8 @@ def speak_utf8() -> None:
 
 
 def tell(message: str) -> None:
-    """Print a message for the person at the terminal."""
+    """Print a message for the person at the terminal, after the data that came before it."""
+    sys.stdout.flush()
     print(message, file=sys.stderr)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from predictree.cli.command import add_command, add_json
 from predictree.cli.console import print_json, table
 from predictree.cli.models import add_model, read_model, read_rows
-from predictree.cli.tables import add_reading
+from predictree.cli.tables import add_reading, blaming
 from predictree.exceptions import InvalidInputError
 from predictree.inspection import Explanation, explain
 from predictree.inspection.explain import Path
@@ -40,7 +40,9 @@ def run(args: argparse.Namespace) -> None:
     if args.row > len(rows):
         raise InvalidInputError(f"{file.path} has {len(rows)} rows, and none is number {args.row}")
     row = rows[args.row - 1 : args.row]
-    found = describe(model, explain(model, row), _values(model, row))
+    with blaming(file):
+        explanation = explain(model, row)
+    found = describe(model, explanation, _values(model, row))
     if args.json:
         print_json({"row": args.row, **found})
     else:

@@ -14,6 +14,7 @@ from predictree.cli.tables import (
     READING,
     TableFile,
     add_reading,
+    blaming,
     check_writable,
     read_table,
     require_polars,
@@ -69,7 +70,8 @@ def run(args: argparse.Namespace) -> None:
     check_roles(file, args.role, X.columns)
     tell(f"{args.data}: {len(X)} rows, {X.width} features; {task} of {args.target!r}")
     make = TASKS[task].paper if args.paper else TASKS[task]
-    model = make(**settings(args)).fit(X, y)
+    with blaming(file):
+        model = make(**settings(args)).fit(X, y)
     n_bytes = predictree.save(model, args.output)
     if args.json:
         print_json({"model": args.output, "bytes": n_bytes, "rows": len(X), **describe(model)})

@@ -10,6 +10,7 @@ from predictree.cli.tables import (
     AT_ONCE,
     WRITTEN,
     add_reading,
+    blaming,
     check_writable,
     require_polars,
     write_table,
@@ -41,9 +42,10 @@ def run(args: argparse.Namespace) -> None:
     """Predict and write."""
     check_writable(args.output, WRITTEN)
     model = read_model(args)
-    _, rows = read_rows(args, model)
+    file, rows = read_rows(args, model)
     pl = require_polars()
-    parts = [answers(model, rows[i : i + AT_ONCE]) for i in range(0, len(rows), AT_ONCE)]
+    with blaming(file):
+        parts = [answers(model, rows[i : i + AT_ONCE]) for i in range(0, len(rows), AT_ONCE)]
     write_table(pl.concat(parts), args.output)
     if args.output is not None:
         tell(f"wrote {len(rows)} answers to {args.output}")

@@ -3,7 +3,8 @@
 import argparse
 import gzip
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
@@ -12,7 +13,7 @@ from typing import Any
 
 from predictree.cli.console import warn
 from predictree.cli.csvfile import Layout, examine, line_of
-from predictree.exceptions import InvalidInputError, MissingExtraError
+from predictree.exceptions import InvalidInputError, MissingExtraError, PredictreeError
 
 MISSING = ("", "NA", "N/A", "NaN", "nan", "NULL", "null")
 LOOKED_AT = 10_000  # rows that tell what a column is, unless a later one contradicts
@@ -34,6 +35,15 @@ class TableFile:
         if self.layout is None:
             return f"{self.path}, row {row + 1}"
         return f"{self.path}, line {line_of(self.path, self.layout.sep, row)}"
+
+
+@contextmanager
+def blaming(file: TableFile) -> Iterator[None]:
+    """Name the file in what a model says of its rows."""
+    try:
+        yield
+    except (PredictreeError, ValueError) as error:
+        raise InvalidInputError(f"{file.path}: {error}") from error
 
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
