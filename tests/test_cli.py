@@ -500,6 +500,15 @@ def test_an_explanation_of_a_class(capsys, fitted):
     assert f"prediction: {found['prediction']}\nprobabilities: no: " in run(capsys, *argv)[1]
 
 
+def test_true_and_false_are_written_as_they_are_read(capsys, here):
+    make_table().with_columns(better=pl.col("better") == "yes").write_csv("t.csv")
+    assert run(capsys, "fit", "t.csv", "--target", "better", *FIT[2:])[0] == 0
+    lines = run(capsys, "predict", "m", "t.csv")[1].splitlines()
+    assert lines[0] == "prediction,probability_false,probability_true"
+    word = lines[1].split(",")[0]
+    assert f"prediction: {word}\n" in run(capsys, "explain", "m", "t.csv", "--row", 1)[1]
+
+
 def test_a_row_that_is_not_there(capsys, fitted):
     code, _, err = run(capsys, "explain", fitted / "value", fitted / "t.csv", "--row", 241)
     assert code == 1

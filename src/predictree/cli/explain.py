@@ -5,7 +5,7 @@ from typing import Any
 
 from predictree.cli.command import add_command, add_json
 from predictree.cli.console import print_json, table
-from predictree.cli.models import add_model, read_model, read_rows
+from predictree.cli.models import add_model, class_names, read_model, read_rows
 from predictree.cli.tables import add_reading, blaming
 from predictree.exceptions import InvalidInputError
 from predictree.inspection import Explanation, explain
@@ -70,13 +70,13 @@ def describe(model: Any, explanation: Explanation, values: dict[str, Any]) -> di
     scores, classes = explanation.scores[None], getattr(model, "classes_", None)
     k = 0 if classes is None else int(decide(scores, model._half_is_second)[0])
     found: dict[str, Any] = {
-        "prediction": float(scores[0, 0]) if classes is None else classes[k].item(),
+        "prediction": float(scores[0, 0]) if classes is None else class_names(model)[k],
         "score": float(scores[0, k]),
         "trees": [_path(path, k, values) for path in explanation.paths],
     }
     if classes is not None:
         p = probabilities(scores)[0].tolist()
-        found["probabilities"] = dict(zip(map(str, classes.tolist()), p, strict=True))
+        found["probabilities"] = dict(zip(class_names(model), p, strict=True))
     return found
 
 
@@ -126,7 +126,7 @@ def _answer(found: dict[str, Any]) -> str:
         return f"prediction: {found['prediction']:.6g}"
     p = ", ".join(f"{label}: {share:.4f}" for label, share in found["probabilities"].items())
     text = f"prediction: {found['prediction']}\nprobabilities: {p}"
-    if abs(found["probabilities"][str(found["prediction"])] - found["score"]) > 1e-9:
+    if abs(found["probabilities"][found["prediction"]] - found["score"]) > 1e-9:
         text += f"\nfrom a score of {found['score']:.6g}: scores are cut at 0 and made to sum to 1"
     return text
 

@@ -69,6 +69,12 @@ def read_rows(args: argparse.Namespace, model: Any) -> tuple[TableFile, Any]:
     return file, frame.select([c.name for c in columns])
 
 
+def class_names(model: Any) -> list[str]:
+    """Return the classes in words: true and false as they are written in files."""
+    labels = model.classes_.tolist()
+    return [str(c).lower() if isinstance(c, bool) else str(c) for c in labels]
+
+
 def _by_place(file: TableFile, n_columns: int) -> Any:
     """Return the values for a model that was fitted without names."""
     if file.frame.width != n_columns:

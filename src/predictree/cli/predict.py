@@ -5,7 +5,7 @@ from typing import Any
 
 from predictree.cli.command import add_command
 from predictree.cli.console import tell
-from predictree.cli.models import add_model, read_model, read_rows
+from predictree.cli.models import add_model, class_names, read_model, read_rows
 from predictree.cli.tables import (
     AT_ONCE,
     WRITTEN,
@@ -59,5 +59,5 @@ def answers(model: Any, rows: Any) -> Any:
         return pl.DataFrame({"prediction": scores[:, 0]})
     chosen = model.classes_[decide(scores, model._half_is_second)]
     p = probabilities(scores)
-    shares = {f"probability_{label}": p[:, k] for k, label in enumerate(model.classes_)}
+    shares = {f"probability_{name}": p[:, k] for k, name in enumerate(class_names(model))}
     return pl.DataFrame({"prediction": chosen, **shares})
