@@ -8,15 +8,21 @@
     ├── NoPredictorError (also a ValueError)      no learner could be fitted at the root
     ├── PredictionError (also a ValueError)       a kept predictor gave no number for a row
     ├── InvalidTreeError (also a ValueError)      a tree that contradicts itself
-    └── DatasetError (also an OSError)            a data set that cannot be had, or is not the one
+    ├── DatasetError (also an OSError)            a data set that cannot be had, or is not the one
+    ├── DamagedModelError (also a ValueError)     a file that holds no sound model
+    ├── UntrustedTypeError (also a TypeError)     a file with types that nobody trusts
+    └── MissingExtraError (also an ImportError)   an optional dependency that is not installed
 
     UserWarning
     ├── LearnerFailedWarning                      candidates lost during a fit that went on
     ├── RareClassWarning                          a class with few rows to learn from and to judge
+    ├── ModelVersionWarning                       a file from another version of scikit-learn
     ├── UndefinedLossWarning                      the loss judges nothing, so nothing is split
     ├── CensoringWarning                          weights against censoring had to be limited
     └── CompetingEventsWarning                    competing events were taken for censoring
 """
+
+from collections.abc import Sequence
 
 
 class PredictreeError(Exception):
@@ -47,12 +53,44 @@ class DatasetError(PredictreeError, OSError):
     """A data set could not be downloaded or read, or is not the one it should be."""
 
 
+class DamagedModelError(PredictreeError, ValueError):
+    """A file is not a model, is incomplete, contradicts itself, or is from a newer version."""
+
+
+class UntrustedTypeError(PredictreeError, TypeError):
+    """A file holds types that are neither known nor trusted by the user.
+
+    Attributes
+    ----------
+    types : tuple of str
+        Their names.
+    """
+
+    def __init__(self, types: Sequence[str]) -> None:
+        self.types = tuple(types)
+        super().__init__(
+            f"the file holds types that are not known to be harmless: {', '.join(self.types)}. "
+            f"If you trust whoever made it: load(path, trusted={list(self.types)})"
+        )
+
+    def __reduce__(self) -> tuple[type, tuple[tuple[str, ...]]]:
+        return type(self), (self.types,)
+
+
+class MissingExtraError(PredictreeError, ImportError):
+    """An optional dependency is not installed; the message says which extra brings it."""
+
+
 class LearnerFailedWarning(UserWarning):
     """Some candidates were lost because their learner failed; the fit went on without them."""
 
 
 class RareClassWarning(UserWarning):
     """A class has so few rows that what is learned and judged on them is uncertain."""
+
+
+class ModelVersionWarning(UserWarning):
+    """A model was saved with another version of scikit-learn than the one that is installed."""
 
 
 class UndefinedLossWarning(UserWarning):

@@ -17,6 +17,11 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 
+KINDS: dict[str, type[np.generic]] = {
+    **dict.fromkeys(["threshold", "loss", "split_loss", "weight"], np.float64),
+    **dict.fromkeys(["missing_left", "had_missing", "is_level"], np.bool_),
+}
+"""Of the entries of a tree's arrays; all others have np.int64."""
 NONE = -1  # parent of the root, children and feature of a leaf
 
 
@@ -295,7 +300,7 @@ class Tree:
         leaf = self.apply(X)
         total = np.zeros((len(X), self.n_outputs))
         for i, predictor in enumerate(self.predictors):
-            weight = self._weight_by_leaf(i)[leaf]
+            weight = self.weight_by_leaf(i)[leaf]
             rows = np.flatnonzero(weight)
             if rows.size == len(X):
                 total += weight[:, None] * predictor.scores(X)
@@ -303,39 +308,98 @@ class Tree:
                 total[rows] += weight[rows, None] * predictor.scores(X[rows])
         return total
 
-    def _weight_by_leaf(self, predictor: int) -> FloatArray:
-        """Weight of one predictor at every leaf; nodes that share it add up."""
+    def weight_by_leaf(self, predictor: int) -> FloatArray:
+        """Return the weight of one predictor at every leaf; nodes that share it add up."""
         mine = self.weight_predictor == predictor
         total = np.bincount(self.weight_leaf[mine], self.weight[mine], minlength=len(self))
         return total.astype(np.float64)  # counts are whole numbers when nothing is weighed
 
-    def validate(self) -> None:
-        """Raise `InvalidTreeError` if the arrays contradict each other."""
+    def validate(self, n_features: int | None = None) -> None:
+        """Raise `InvalidTreeError` if the arrays contradict each other.
+
+        With ``n_features`` a split by any other feature is an error, too.
+        """
+        self._validate_arrays()
+        self._validate_shape()
+        self._validate_splits(n_features)
+        self._validate_weights()
+
+    def _validate_arrays(self) -> None:
+        """Check types and lengths, so that the other checks can rely on them."""
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name in ("predictors", "n_outputs"):
+                continue
+            entries = self.weight if field.name.startswith("weight") else self.parent
+            shape = (len(entries), 3) if field.name == "n_rows" else (len(entries),)
+            kind = KINDS.get(field.name, np.int64)
+            sound = isinstance(value, np.ndarray) and value.shape == shape and value.dtype == kind
+            _require(sound, f"{field.name} must be an array of {kind.__name__} of shape {shape}")
+        _require(type(self.n_outputs) is int and self.n_outputs > 0, "there must be an output")
+        _require(
+            isinstance(self.predictors, tuple)
+            and all(isinstance(predictor, Predictor) for predictor in self.predictors),
+            "predictors must be a tuple of Predictor",
+        )
+
+    def _validate_shape(self) -> None:
+        """Check that nodes, parents and children make one tree."""
         ids, inner = np.arange(len(self)), np.flatnonzero(self.feature != NONE)
         children = np.concatenate([self.left[inner], self.right[inner]])
         owners = np.concatenate([inner, inner])
         leaves = np.flatnonzero(self.feature == NONE)
-        table = len(self.predictors)
-        trained_on = np.array([p.trained_on for p in self.predictors], dtype=np.int64)
         _require(len(self) > 0 and self.parent[0] == NONE, "node 0 must be the root")
         _require(np.array_equal(np.sort(children), ids[1:]), "every node but 0 needs one parent")
         _require(np.array_equal(self.parent[children], owners), "parents and children disagree")
         _require(bool((self.parent[1:] < ids[1:]).all()), "parents must come before children")
+        ends = (self.left[leaves] == NONE) & (self.right[leaves] == NONE)
+        _require(bool(ends.all()), "a leaf has children")
         _require(self.depth[0] == 0, "the root has depth 0")
         _require(
             np.array_equal(self.depth[1:], self.depth[self.parent[1:]] + 1),
             "a node must be one deeper than its parent",
         )
+        _require(bool((self.n_rows >= 0).all()), "a number of rows must not be negative")
+
+    def _validate_splits(self, n_features: int | None) -> None:
+        """Check features and thresholds."""
+        inner = np.flatnonzero(self.feature != NONE)
+        known = np.iinfo(np.int64).max if n_features is None else n_features
+        _require(_within(self.feature[inner], known), "a split is by an unknown feature")
         _require(bool((self.threshold[inner] > -np.inf).all()), "thresholds must be numbers")
+
+    def _validate_weights(self) -> None:
+        """Check that every leaf has weights on the simplex, for predictors of its own path."""
+        leaves = np.flatnonzero(self.feature == NONE)
+        table = len(self.predictors)
+        trained_on = [predictor.trained_on for predictor in self.predictors]
+        _require(all(type(node) is int for node in trained_on), "trained_on must be a node")
+        _require(_within(_ints(trained_on), len(self)), "a predictor was trained on no node")
         _require(_within(self.predictor, table), "a node names a predictor that is not there")
         _require(_within(self.weight_predictor, table), "a weight names an unknown predictor")
         _require(_within(self.weight_node, len(self)), "a weight names an unknown node")
-        _require(_within(trained_on, len(self)), "a predictor was trained on an unknown node")
         _require(bool((np.diff(self.weight_leaf) >= 0).all()), "weights must be sorted by leaf")
         _require(bool((self.weight >= 0).all()), "weights must not be negative")
         _require(bool(np.isin(self.weight_leaf, leaves).all()), "only leaves carry weights")
         sums = np.bincount(self.weight_leaf, self.weight, minlength=len(self))[leaves]
         _require(np.allclose(sums, 1.0), "the weights of every path must sum to one")
+        _require(
+            all(self.predictors[i].models for i in self.weight_predictor[self.weight > 0]),
+            "a predictor with weight needs models",
+        )
+        _require(
+            self._on_path(self.weight_node)
+            and self._on_path(_ints(trained_on)[self.weight_predictor]),
+            "a weight is for a node that is not on the path of its leaf",
+        )
+
+    def _on_path(self, nodes: IntArray) -> bool:
+        """Whether these nodes, one a weight, are on the paths to the leaves of the weights."""
+        at = self.weight_leaf.copy()
+        for _ in range(self.get_depth()):
+            deeper = self.depth[at] > self.depth[nodes]
+            at = np.where(deeper, self.parent[at], at)
+        return np.array_equal(at, nodes)
 
 
 def _require(condition: bool, message: str) -> None:

@@ -204,7 +204,9 @@ def test_public_names():
         "ToPsClassifier",
         "ToPsRegressor",
         "export_text",
+        "load",
         "partition_by_time",
+        "save",
         "__version__",
     }
     assert all(hasattr(predictree, name) for name in predictree.__all__)

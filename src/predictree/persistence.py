@@ -1,0 +1,363 @@
+"""Save and load fitted models in files that hold data and no code.
+
+A file is a zip archive: ``predictree.json`` says what wrote it, the rest is skops' format: one
+description, ``schema.json``, and the arrays. Our own objects are in it as plain records
+(`predictree.records`), the learners' models as skops keeps them. Loading is parse, judge, build:
+nothing is imported or built before every type in the file is known to be wanted.
+
+To the maintainer: raise `PROTOCOL` when an older version could not read, or would misread, what
+this one writes; keep reading the older protocols, and keep a file of each in the tests.
+"""
+
+import io
+import json
+import os
+import warnings
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+from uuid import uuid4
+
+import numpy as np
+import sklearn
+from sklearn.exceptions import InconsistentVersionWarning
+from sklearn.utils.validation import check_is_fitted
+
+from predictree.compiled import check_compiled
+from predictree.exceptions import (
+    DamagedModelError,
+    InvalidInputError,
+    MissingExtraError,
+    ModelVersionWarning,
+    UntrustedTypeError,
+)
+from predictree.records import ESTIMATORS, from_record, to_record
+from predictree.soundness import check_model
+
+PROTOCOL = 1
+HEADER, SCHEMA = "predictree.json", "schema.json"
+FORMAT = "predictree model"
+MAX_BYTES = 8 << 30  # of everything in a file, unpacked
+MAX_SCHEMA = 1 << 30  # of the description, unpacked
+MAX_HEADER = 1 << 16
+MAX_MEMBERS = 1_000_000
+WITHIN = -1  # the size of a node that is still being counted: it must not occur within itself
+
+TRUSTED = (
+    "functools.partial",  # of the function that follows
+    "sklearn.utils.validation.check_array",
+    "numpy.dtype",
+    "sklearn.impute._iterative.IterativeImputer",
+    "sklearn.impute._iterative._ImputerTriplet",
+    # skops leaves these to us, because their content must be checked: see `predictree.compiled`
+    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+    "sklearn.tree._tree.Tree",
+)
+UNCHECKED = tuple(
+    f"sklearn.svm._classes.{name}" for name in ("SVC", "SVR", "NuSVC", "NuSVR", "OneClassSVM")
+)
+"""What skops trusts and we do not: libsvm follows numbers of the file that nobody checked."""
+
+
+def save(model: Any, path: str | os.PathLike[str]) -> int:
+    """Write a fitted model to a file.
+
+    The file appears whole or not at all: if the disk is full, or the program interrupted, an older
+    file of that name stays as it was.
+
+    Parameters
+    ----------
+    model : ToPsClassifier, ToPsRegressor or ToPsSurvival
+        A fitted model.
+    path : str or path
+        Where to; ``.predictree`` is a good suffix.
+
+    Returns
+    -------
+    int
+        The size of the file in bytes.
+
+    Notes
+    -----
+    What is not needed to predict and belongs to the training rows stays out: ``partition_``, and
+    ``censoring_`` of `ToPsSurvival`, which a loaded model does not have. Learners that lost are in
+    no fitted model. (A learner that is made of its training rows, such as nearest neighbours, does
+    bring them along.) A loss or a splitter of your own is code: its name is kept, which is enough
+    to predict; set the parameter again before another ``fit``.
+
+    Needs skops: ``pip install 'predictree[persist]'``.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from predictree import ToPsClassifier, load, save
+    >>> from predictree.datasets import load_toy
+    >>> X, y = load_toy()
+    >>> model = ToPsClassifier("lr", loss="error", random_state=0).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "toy.predictree")
+    ...     size = save(model, path)
+    ...     again = load(path)
+    >>> bool((again.predict(X) == model.predict(X)).all())
+    True
+    """
+    content = dumps(model)
+    target = Path(os.path.realpath(path))
+    with _replacing(target) as file:
+        file.write(content)
+    return len(content)
+
+
+def load(path: str | os.PathLike[str], *, trusted: Iterable[str | type] | None = None) -> Any:
+    """Read a model that `save` wrote.
+
+    Nothing is unpickled. Before anything is imported or built, every type in the file must be one
+    of predictree, NumPy or scikit-learn that is known to be harmless, or one that you trust.
+
+    Parameters
+    ----------
+    path : str or path
+    trusted : list of str or type, optional
+        Further types that may be built, such as ``"lightgbm.sklearn.LGBMClassifier"``. Trust them
+        only if you know where the file comes from: their own code then runs on what it holds.
+
+    Returns
+    -------
+    ToPsClassifier, ToPsRegressor or ToPsSurvival
+        The model, with everything that predicts and explains; see `save` for what it lacks.
+
+    Raises
+    ------
+    UntrustedTypeError
+        If there are other types in the file; ``types`` names them.
+    DamagedModelError
+        If it is not a model, is incomplete or contradicts itself, or comes from a newer version.
+    """
+    return loads(Path(path).read_bytes(), trusted=trusted)
+
+
+def dumps(model: Any) -> bytes:
+    """Return what `save` writes."""
+    skops = _skops()
+    if not _is_ours(model):
+        raise InvalidInputError(
+            f"save got a {type(model).__name__}: give a fitted ToPsClassifier, ToPsRegressor or "
+            "ToPsSurvival"
+        )
+    check_is_fitted(model)
+    try:
+        content = skops.dumps(to_record(model), compression=zipfile.ZIP_DEFLATED)
+    except Exception as error:
+        raise InvalidInputError(
+            f"a learner of this model cannot be saved ({error}): use joblib.dump instead, whose "
+            "files you must not load from a source that you do not trust"
+        ) from error
+    buffer = io.BytesIO(content)
+    with zipfile.ZipFile(buffer, "a", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(HEADER, json.dumps(_header()))
+        _check_members(archive)
+    return buffer.getvalue()
+
+
+def loads(content: bytes, *, trusted: Iterable[str | type] | None = None) -> Any:
+    """Return the model of which `dumps` returned the content."""
+    skops = _skops()
+    names = [_name_of(kind) for kind in trusted or ()]
+    try:
+        header, types = _look_at(content)
+        _check_types(types.intersection(UNCHECKED), names)
+        record = _build(skops, content, [*TRUSTED, *names])
+        check_compiled(record)
+        model = from_record(record)
+        _require(_is_ours(model), "it holds no estimator")
+        check_model(model)
+    except (DamagedModelError, UntrustedTypeError):
+        raise
+    except Exception as error:
+        raise DamagedModelError(
+            f"the file cannot be read as a model ({type(error).__name__}: {error}): it is damaged, "
+            "or was not written by predictree.save"
+        ) from error
+    _warn_of_versions(header)
+    return model
+
+
+def _skops() -> Any:
+    try:
+        import skops.io
+    except ImportError as error:
+        raise MissingExtraError(
+            "saving and loading models needs skops: pip install 'predictree[persist]'"
+        ) from error
+    return skops.io
+
+
+def _build(skops: Any, content: bytes, trusted: list[str]) -> Any:
+    """Return the record in a file; skops looks at all types before it builds any."""
+    from skops.io.exceptions import UntrustedTypesFoundException
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", InconsistentVersionWarning)  # said once, later
+            return skops.loads(content, trusted=trusted)
+    except UntrustedTypesFoundException:
+        _check_types(skops.get_untrusted_types(data=content), trusted)
+        raise
+
+
+def _is_ours(model: Any) -> bool:
+    return ESTIMATORS.get(type(model).__name__) is type(model)
+
+
+def _header() -> dict[str, Any]:
+    from predictree import __version__
+
+    return {
+        "format": FORMAT,
+        "protocol": PROTOCOL,
+        "predictree": __version__,
+        "scikit-learn": sklearn.__version__,
+    }
+
+
+@contextmanager
+def _replacing(target: Path) -> Iterator[IO[bytes]]:
+    """Open a file that takes the place of the target once it is written."""
+    draft = target.with_name(f".{uuid4().hex}.tmp")
+    try:
+        with draft.open("xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        if target.exists():
+            draft.chmod(target.stat().st_mode)
+        draft.replace(target)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _look_at(content: bytes) -> tuple[dict[str, Any], set[str]]:
+    """Check the shape of a file, without building anything; return its header and its types."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        sizes = _check_members(archive)
+        _require(sizes.get(HEADER, MAX_HEADER + 1) <= MAX_HEADER, f"it has no {HEADER}")
+        header = json.loads(archive.read(HEADER))
+        _check_header(header)
+        _require(sizes.get(SCHEMA, MAX_SCHEMA + 1) <= MAX_SCHEMA, f"it has no {SCHEMA}")
+        types = Nodes().types_of(json.loads(archive.read(SCHEMA)))
+        for name in sizes:
+            if name.endswith(".npy"):
+                _check_array(archive, name)
+    return header, types
+
+
+def _check_members(archive: zipfile.ZipFile) -> dict[str, int]:
+    """Check number, names and sizes of the members, and return the sizes by name."""
+    members = archive.infolist()
+    sizes = {member.filename: member.file_size for member in members}
+    _require(len(members) <= MAX_MEMBERS, f"it has {len(members)} members")
+    _require(len(sizes) == len(members), "two members have one name")
+    _require(sum(sizes.values()) <= MAX_BYTES, f"it unpacks to {sum(sizes.values())} bytes")
+    known = (HEADER, SCHEMA)
+    odd = [name for name in sizes if name not in known and not name.endswith((".npy", ".bin"))]
+    _require(not odd, f"it holds {odd[:1]}, which is neither an array nor a description")
+    return sizes
+
+
+def _check_header(header: Any) -> None:
+    _require(isinstance(header, dict) and header.get("format") == FORMAT, f"bad {HEADER}")
+    protocol = header.get("protocol")
+    _require(type(protocol) is int and protocol > 0, f"its protocol is {protocol!r}")
+    if protocol > PROTOCOL:
+        raise DamagedModelError(
+            f"the file has protocol {protocol}, and this version of predictree reads up to "
+            f"{PROTOCOL}: it was written by predictree {header.get('predictree')}; upgrade to that"
+        )
+
+
+def _check_array(archive: zipfile.ZipFile, name: str) -> None:
+    """Check that an array is as large as it says, so that no more is allotted than is there."""
+    size = archive.getinfo(name).file_size
+    with archive.open(name) as file:
+        version = np.lib.format.read_magic(file)
+        read = {
+            (1, 0): np.lib.format.read_array_header_1_0,
+            (2, 0): np.lib.format.read_array_header_2_0,
+        }
+        _require(version in read, f"array {name} has an unknown version")
+        shape, _, dtype = read[version](file)
+        _require(not dtype.hasobject, f"array {name} holds objects")
+        count = int(np.prod(shape, dtype=object))
+        expected = file.tell() + dtype.itemsize * count
+    sound = size == expected and count <= size
+    _require(sound, f"array {name} has {size} bytes and should have {expected}")
+
+
+class Nodes:
+    """The nodes of a description, counted to see that it is as large as it looks.
+
+    A node with the number of an earlier one stands for that. skops writes it out nevertheless; a
+    short stand-in for a large node, again and again, would unfold to any size.
+    """
+
+    def __init__(self) -> None:
+        self.sizes: dict[Any, int] = {}
+        self.types: set[str] = set()
+
+    def types_of(self, schema: Any) -> set[str]:
+        """Return the names of all types in a description."""
+        self._count(schema)
+        return self.types
+
+    def _count(self, state: Any) -> int:
+        if isinstance(state, list):
+            return sum(map(self._count, state))
+        if not isinstance(state, dict):
+            return 0
+        if "__loader__" not in state:
+            return 1 + sum(map(self._count, state.values()))
+        _require(state["__loader__"] != "CachedNode", "its description refers to itself")
+        _require(str(state.get("file", ".npy")).endswith(_suffix(state)), "a file out of place")
+        self.types.add(f"{state.get('__module__')}.{state.get('__class__')}")
+        number = state.get("__id__")
+        before = self.sizes.get(number)
+        self.sizes[number] = WITHIN
+        size = 1 + sum(map(self._count, state.values()))
+        _require(number is None or before in (None, size), "its description contradicts itself")
+        self.sizes[number] = size
+        return size
+
+
+def _suffix(state: dict[str, Any]) -> str:
+    """Return how the file of a node must end, so that arrays are those that were checked."""
+    return "" if state["__loader__"] in ("BytesNode", "BytearrayNode") else ".npy"
+
+
+def _check_types(found: Iterable[str], trusted: list[str]) -> None:
+    """Raise if there are types that nobody trusts."""
+    unknown = sorted(set(found).difference(trusted))
+    if unknown:
+        raise UntrustedTypeError(unknown)
+
+
+def _name_of(kind: str | type) -> str:
+    return kind if isinstance(kind, str) else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _warn_of_versions(header: Mapping[str, Any]) -> None:
+    written = header.get("scikit-learn")
+    if written != sklearn.__version__:
+        warnings.warn(
+            f"the model was saved with scikit-learn {written} and is loaded with "
+            f"{sklearn.__version__}: its predictions may differ or fail. Fit it again, or install "
+            "that version",
+            ModelVersionWarning,
+            stacklevel=4,
+        )
+
+
+def _require(condition: Any, what: str) -> None:
+    if not condition:
+        raise DamagedModelError(f"the file does not hold a sound model: {what}")
