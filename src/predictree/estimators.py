@@ -1,5 +1,7 @@
 """ToPsClassifier and ToPsRegressor: parameters, and a fit that reads like the paper."""
 
+import sys
+import time
 import warnings
 from abc import ABCMeta, abstractmethod
 from collections import Counter
@@ -19,9 +21,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from predictree.encoding import Table, check_features, never_missing, numbers_of, read_table
 from predictree.exceptions import InvalidInputError, LearnerFailedWarning, RareClassWarning
 from predictree.execution import Executor
-from predictree.grower import FitFailure, Grower
+from predictree.grower import FitFailure, Grower, GrowingNode
 from predictree.imputation import Imputation, draw, spread
 from predictree.inspection import export_text
+from predictree.inspection.text import rules
 from predictree.learners import Learner, adapt, has_closed_form, resolve_learners
 from predictree.learners.adapter import take_rows, weight_keyword
 from predictree.learners.presets import is_named
@@ -87,6 +90,8 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         feature_roles: Mapping[Any, str] | None = None,
         imputation: str = "native",
         n_imputations: int = 10,
+        time_limit: float | None = None,
+        verbose: int = 0,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -107,6 +112,8 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         self.feature_roles = feature_roles
         self.imputation = imputation
         self.n_imputations = n_imputations
+        self.time_limit = time_limit
+        self.verbose = verbose
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -145,7 +152,9 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         -------
         self
         """
+        start = time.monotonic()
         limits, mixes = self._limits(), self.weights == "shrunk"
+        deadline = None if self.time_limit is None else start + self.time_limit
         named = resolve_learners(self.learners, self._task)
         table = read_table(X, y, sample_weight, self._task, self.feature_roles, self)
         columns = _columns_of(X)
@@ -158,22 +167,29 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         learners = self._learners(named, views, table, metadata, loss.proper)
         entropy = int(check_random_state(self.random_state).randint(2**31 - 1))
         split_up = self._partitions(table, partition, groups)
-        repeats, fits = [], FitCount()
+        repeats: list[tuple[Tree, Problem, Evidence]] = []
         failures: list[FitFailure] = []
+        fits = FitCount()
         for repeat in range(self.n_repeats * len(drawn)):
+            if repeats and deadline is not None and time.monotonic() > deadline:
+                break
             seeds = Seeds(entropy, repeat)
             parts = split_up(seeds).pooled() if mixes else split_up(seeds)
             X_drawn = drawn[repeat % len(drawn)][1]
             problem = Problem(
                 X_drawn, table.y, table.weight, parts, learners, loss, seeds,
                 table.schema.splittable, table.schema.categories,
-                numeric_view(table.schema, X_drawn),
+                numeric_view(table.schema, X_drawn), deadline,
             )  # fmt: skip
-            with Executor(self.n_jobs) as executor:
+            with Executor(self.n_jobs, deadline) as executor:
                 shared = problem.shared(executor)
                 mixer = Mixer(shared, self.shrinkage) if mixes else None
-                grower = Grower(shared, limits, executor, self._search_for(learners), mixer)
+                grower = Grower(
+                    shared, limits, executor, self._search_for(learners), mixer,
+                    watch=self._watcher(table, loss, repeat, start),
+                )  # fmt: skip
                 grower.grow()
+                stopped = executor.is_late
                 weights = (
                     mixture_weights(grower)
                     if mixes
@@ -187,7 +203,27 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         self._adopt([tree for tree, _, _ in repeats], repeats[0][1], table, columns, failures)
         self.fits_, self.verdict_ = fits, verdict
         self.imputations_ = tuple(imputation for imputation, _ in drawn if imputation is not None)
+        self.stopped_ = "time_limit" if stopped else None
         return self
+
+    def _watcher(
+        self, table: Table, loss: Loss, repeat: int, start: float
+    ) -> Callable[[GrowingNode], None]:
+        """Return what is told of every node that is decided: nothing, or a line on stderr."""
+        if not self.verbose:
+            return lambda node: None
+
+        def tell(node: GrowingNode) -> None:
+            tree = f"tree {repeat + 1}, " if self.n_repeats > 1 else ""
+            what = f"{tree}node {node.id} ({len(node.region.train)} rows): "
+            if node.split is None:
+                what += f"a leaf, {loss.name} {node.loss:.4g}"
+            else:
+                rule, _ = rules(node.split, table.schema.columns, 4)
+                what += f"{rule}, {loss.name} {node.loss:.4g} → {node.split_loss:.4g}"
+            print(f"{what}  [{time.monotonic() - start:.0f} s]", file=sys.stderr, flush=True)
+
+        return tell
 
     def _imputations(self, table: Table) -> list[tuple[Imputation | None, FloatArray]]:
         """Return the training rows with their gaps, or as often as they are drawn without."""
@@ -238,6 +274,9 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         _check_number("min_gain_se", self.min_gain_se, Real, 0)
         _check_number("shrinkage", self.shrinkage, Real, 0)
         _check_number("n_repeats", self.n_repeats, Integral, 1)
+        _check_number("verbose", self.verbose, Integral, 0)
+        if self.time_limit is not None:
+            _check_number("time_limit", self.time_limit, Real, 0)
         if self.max_depth is not None:
             _check_number("max_depth", self.max_depth, Integral, 0)
         if not (self.n_jobs is None or isinstance(self.n_jobs, Integral)):
@@ -487,6 +526,11 @@ class ToPsClassifier(ClassifierMixin, _TreesOfPredictors):  # type: ignore[misc]
         indicator. ``"mice"``: the paper's multiple imputation, a tree for each draw.
     n_imputations : int, default=10
         Draws of ``"mice"``.
+    time_limit : float or None, default=None
+        Seconds after which no further fit is begun. What is there then is a complete model: leaves
+        with the most to gain are split first, and ``stopped_`` says ``"time_limit"``.
+    verbose : int, default=0
+        1 prints a line on stderr for every node.
     n_jobs : int or None, default=None
         Parallel fits, through joblib. The tree is the same for any number.
     random_state : int, RandomState or None, default=None
@@ -507,6 +551,8 @@ class ToPsClassifier(ClassifierMixin, _TreesOfPredictors):  # type: ignore[misc]
         The fold of each row, or 0, 1 or 2 for S, V¹ or V²; -1 for a row of weight zero.
     fit_failures_ : list of FitFailure
         Candidates lost because a learner failed.
+    stopped_ : str or None
+        ``"time_limit"`` if that ended the growth.
     fits_ : FitCount
         Fits of slow learners that the search made, and that an exhaustive one would make.
     n_features_in_, feature_names_in_
@@ -592,7 +638,7 @@ class ToPsRegressor(RegressorMixin, _TreesOfPredictors):  # type: ignore[misc]
         What splits and learners are chosen by; ``"auto"`` is mean squared error.
     validation, weights, shrinkage, search, n_thresholds, max_depth, min_samples_leaf, \
 min_samples_val, min_gain, min_gain_se, refit, n_repeats, feature_roles, imputation, \
-n_imputations, n_jobs, random_state
+n_imputations, time_limit, verbose, n_jobs, random_state
         As in `ToPsClassifier`.
 
     Attributes
@@ -673,9 +719,9 @@ def _warn_of_rare_classes(table: Table) -> None:
     rare = int(count.argmin())
     if count[rare] < RARE:
         warnings.warn(
-            f"class {table.classes[rare]!r} has only {count[rare]} of {len(table.y)} rows: what is "
-            "learned and judged on so few is uncertain. Compare verdict_ with its standard errors, "
-            "and consider n_repeats, fewer learners, or more rows of that class.",
+            f"class {table.classes.tolist()[rare]!r} has only {count[rare]} of {len(table.y)} "
+            "rows: what is learned and judged on so few is uncertain. Compare verdict_ with its "
+            "standard errors, and consider n_repeats, fewer learners, or more rows of that class.",
             RareClassWarning,
             stacklevel=3,
         )

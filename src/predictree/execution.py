@@ -1,6 +1,7 @@
 """Running work: one seam over joblib, and what to do with a learner that fails."""
 
 import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -35,15 +36,20 @@ class TooManyWarningsError(Exception):
     """Raised inside a learner that keeps warning."""
 
 
+class OutOfTimeError(BaseException):
+    """Raised before a fit once the deadline has passed; no learner's failure, so no Exception."""
+
+
 class Executor:
     """Runs tasks over joblib's current backend; results come in the order of the tasks.
 
     joblib divides the cores between its processes: what runs there has its inner threads pinned.
-    Use it in a ``with`` statement: at the end its files are removed.
+    Use it in a ``with`` statement: at the end its files are removed. After the deadline, a moment
+    of `time.monotonic`, no further task is begun.
     """
 
-    def __init__(self, n_jobs: int | None = None) -> None:
-        self.n_jobs = n_jobs
+    def __init__(self, n_jobs: int | None = None, deadline: float | None = None) -> None:
+        self.n_jobs, self.deadline = n_jobs, deadline
         self._folder: TemporaryDirectory[str] | None = None
 
     def __enter__(self) -> Self:
@@ -57,10 +63,29 @@ class Executor:
     def map(self, function: Callable[[T], R], tasks: Sequence[T]) -> Iterator[R]:
         """Yield ``function(task)`` for every task, lazily."""
         if effective_n_jobs(self.n_jobs) == 1 or not tasks:
-            return map(function, tasks)
+            return self._in_time(map(function, tasks))
         parallel = Parallel(n_jobs=self.n_jobs, return_as="generator")
         results: Iterator[R] = parallel(delayed(function)(task) for task in tasks)
-        return _one_ahead(results)
+        return self._in_time(_one_ahead(results))
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the deadline has passed."""
+        return self.deadline is not None and time.monotonic() >= self.deadline
+
+    def check(self) -> None:
+        """Raise if the deadline has passed."""
+        check_deadline(self.deadline)
+
+    def _in_time(self, results: Iterator[R]) -> Iterator[R]:
+        """Yield results, the next one only before the deadline."""
+        while True:
+            self.check()
+            try:
+                result = next(results)
+            except StopIteration:
+                return
+            yield result
 
     def share(self, array: NDArray[Any]) -> NDArray[Any]:
         """Return the array, mapped from a file where tasks go to other processes of this machine.
@@ -76,6 +101,12 @@ class Executor:
         path = Path(self._folder.name) / f"{uuid4().hex}.npy"
         np.save(path, array)
         return np.asanyarray(np.load(path, mmap_mode="r"))
+
+
+def check_deadline(deadline: float | None) -> None:
+    """Raise if a moment has passed."""
+    if deadline is not None and time.monotonic() >= deadline:
+        raise OutOfTimeError
 
 
 def _one_ahead(results: Iterator[R]) -> Iterator[R]:

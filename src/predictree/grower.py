@@ -1,8 +1,8 @@
 """Growing the tree of predictors (Algorithm 1): linked, mutable nodes and a frontier of leaves."""
 
 import warnings
-from collections import Counter, deque
-from collections.abc import Collection, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
@@ -13,10 +13,10 @@ import numpy as np
 from predictree.appraisal import ITSELF, Candidate, Pool, Side, Site
 from predictree.decision import decide
 from predictree.exceptions import InvalidInputError, NoPredictorError, UndefinedLossWarning
-from predictree.execution import Executor, Failure, attempt, muted_warnings
+from predictree.execution import Executor, Failure, OutOfTimeError, attempt, muted_warnings
 from predictree.learners import fit_by_sums, has_closed_form
 from predictree.losses import tolerance
-from predictree.mixing import Mixer, Mixture, squared_error
+from predictree.mixing import TRACE, Mixer, Mixture, squared_error
 from predictree.problem import ROOT_PATH, Problem, Region
 from predictree.search import SEARCHES, FitCount, Limits, Proposal, Search
 from predictree.tree import FloatArray, IntArray, Model, Node, PathWeight, Predictor, Split, Tree
@@ -107,13 +107,34 @@ class Grower:
     failures: list[FitFailure] = field(default_factory=list)
     fits: FitCount = field(default_factory=FitCount)
     global_models: dict[PredictorKey, tuple[Model, ...]] = field(default_factory=dict)
+    watch: Callable[[GrowingNode], None] = lambda node: None  # is told of nodes that are decided
 
     def grow(self) -> None:
-        """While there are leaves that may be split, split the next."""
-        frontier = deque([self._plant()])
+        """While there are leaves that may be split, split the next.
+
+        When time is up the tree is what it is then: every node that stands has its predictor.
+        """
+        frontier = [self._plant()]
         with muted_warnings():
-            while frontier:
-                frontier.extend(self._split(frontier.popleft()))
+            while frontier and not self.executor.is_late:
+                node = frontier.pop(self._most_to_gain(frontier))
+                try:
+                    frontier.extend(self._split(node))
+                except OutOfTimeError:
+                    break
+                self.watch(node)
+
+    @property
+    def _in_any_case(self) -> Problem:
+        """The problem, for what must be fitted whatever the time."""
+        return replace(self.problem, deadline=None)
+
+    def _most_to_gain(self, frontier: list[GrowingNode]) -> int:
+        """Return the place of the next node: the first, or the most lossy if time is limited."""
+        if self.executor.deadline is None:
+            return 0
+        lossy = [np.nan_to_num(node.loss) * len(node.region.v1) for node in frontier]
+        return int(np.argmax(lossy))
 
     def _plant(self) -> GrowingNode:
         """Take h_X: the learner, trained on all of S, with the least loss on V¹."""
@@ -149,7 +170,19 @@ class Grower:
         slow = [i for i, learner in enumerate(problem.learners) if not fit_by_sums(learner)]
         tasks = [(i, f, region.train, ROOT_PATH) for i in slow for f in range(n_folds)]
         fits = self.executor.map(partial(fit_one, problem), tasks)
-        fitted: dict[int, list[Model | Failure]] = {i: list(islice(fits, n_folds)) for i in slow}
+        fitted: dict[int, list[Model | Failure]] = {i: [] for i in slow}
+        try:
+            for i in slow:
+                fitted[i] += islice(fits, n_folds)
+        except OutOfTimeError:
+            done = [i for i in slow if len(fitted[i]) == n_folds]
+            if not done and len(slow) == len(problem.learners):  # a model needs one
+                first = fitted[slow[0]]
+                first += [fit_one(self._in_any_case, task) for task in tasks[len(first) : n_folds]]
+            for i in slow:
+                if len(fitted[i]) < n_folds:
+                    name = problem.learners[i].name
+                    fitted[i] = [Failure(name, "time_limit was reached before it was fitted")]
         pool = []
         for i, learner in enumerate(problem.learners):
             scores = attempt(learner.name, partial(self._global_scores, i, region, fitted.get(i)))
@@ -204,6 +237,8 @@ class Grower:
         while (proposal := self._propose(node, barred, one_by_one)) is not None:
             sides = [(proposal.left, 2 * node.path), (proposal.right, 2 * node.path + 1)]
             outcome = None if self.mixer is not None else self._keep(sides, one_by_one)
+            if self.mixer is not None and self.executor.deadline is not None:
+                sides = self._fit_now(sides)
             if outcome is None:
                 leaves = tuple(
                     self._add(node, path, side, self._own_loss(side)) for side, path in sides
@@ -272,6 +307,28 @@ class Grower:
         self.predictors |= kept
         return None
 
+    def _fit_now(self, sides: list[tuple[Side, int]]) -> list[tuple[Side, int]]:
+        """Fit what the mixtures of new nodes weigh: later there may be no time.
+
+        What is not fitted is no candidate any more.
+        """
+        ready = []
+        for offset, (side, path) in enumerate(sides):
+            assert side.mixture is not None
+            own = [h.learner for h in side.pool if h.owner is ITSELF]
+            weighed = [i for i in own if side.mixture.weights[ITSELF, i] >= TRACE]
+            folds = range(self.problem.partition.n_folds)
+            tasks = [(i, f, side.region.train, path) for i in weighed for f in folds]
+            fits = self.executor.map(partial(fit_one, self.problem), tasks)
+            for i in weighed:
+                models = [m for m in islice(fits, len(folds)) if not isinstance(m, Failure)]
+                if len(models) == len(folds):
+                    self.global_models[len(self.nodes) + offset, i] = tuple(models)
+            known = {i for owner, i in self.global_models if owner == len(self.nodes) + offset}
+            pool = [h for h in side.pool if h.owner is not ITSELF or h.learner in known]
+            ready.append((replace(side, pool=pool), path))
+        return ready
+
     def _refit(
         self, key: PredictorKey, region: Region, path: int, side: Side, by_sums: bool
     ) -> Kept:
@@ -339,7 +396,8 @@ class Grower:
     ) -> dict[PredictorKey, tuple[Model, ...]]:
         """Return the models of predictors; those that are not at hand are fitted."""
         n_folds = self.problem.partition.n_folds
-        refit = refit and n_folds > 1
+        refit = refit and n_folds > 1 and not self.executor.is_late
+        self.executor.deadline = None
         at_hand = {} if refit else self.global_models | self._kept_models()
         wanted = [key for key in keys if key not in at_hand]
         folds = [n_folds] if refit else range(n_folds)  # n_folds is the fold of no row
@@ -348,7 +406,7 @@ class Grower:
             for key in wanted
             for f in folds
         ]
-        fits = self.executor.map(partial(fit_one, self.problem), tasks)
+        fits = self.executor.map(partial(fit_one, self._in_any_case), tasks)
         for key in wanted:
             fitted = list(islice(fits, len(folds)))
             failed = [model for model in fitted if isinstance(model, Failure)]

@@ -12,7 +12,7 @@ from math import ceil
 import numpy as np
 from sklearn.linear_model import Ridge
 
-from predictree.execution import Executor
+from predictree.execution import Executor, check_deadline
 from predictree.learners import (
     ClosedForm,
     Design,
@@ -95,6 +95,8 @@ class Problem:
         The columns that hold codes of levels.
     view : View or None
         What learners with a closed form see of the columns; None is the columns as they are.
+    deadline : float or None
+        Moment after which no fit is begun.
     """
 
     X: FloatArray
@@ -107,6 +109,7 @@ class Problem:
     columns: tuple[int, ...] | None = None
     categories: frozenset[int] = frozenset()
     view: View | None = None
+    deadline: float | None = None
 
     def shared(self, executor: Executor) -> "Problem":
         """Return the same problem, with its arrays at hand for the executor's processes."""
@@ -212,6 +215,7 @@ class Problem:
 
     def fit_fold(self, learner: Learner, train: IntArray, path: int, f: int) -> Model:
         """Return the model of one fold, by the learner's own fit."""
+        check_deadline(self.deadline)
         seed = self.seeds.derive(path, learner.name, f)
         return learner.fit(self.X, self.y, train[self.partition.fold[train] != f], seed)
 

@@ -135,6 +135,7 @@ class Search:
         """
         best, to_beat = None, self.to_beat
         for trial in trials:
+            self.executor.check()
             outlook = self.appraiser.outlook(trial)
             if outlook is not None and outlook.loss < to_beat - self.slack:
                 best, to_beat = (trial, outlook), outlook.loss
