@@ -34,7 +34,7 @@ def best_of(action, repeats=3):
 
 
 def row(what, size, writes, reads):
-    return f"| {what} | {size / 2**20:.2f} | {writes:.2f} | {reads:.2f} |"
+    return f"| {what} | {size / 1024:,.0f} | {writes:.3f} | {reads:.3f} |"
 
 
 def by_joblib(model, path):
@@ -78,7 +78,7 @@ def main():
         f"scikit-learn {version('scikit-learn')}, skops {version('skops')}, "
         f"{os.cpu_count()} cores\n"
     )
-    print("| file | MiB | write, s | read, s |")
+    print("| file | KiB | write, s | read, s |")
     print("|---|---|---|---|")
     with TemporaryDirectory() as folder:
         path = Path(folder) / "model"
