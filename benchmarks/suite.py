@@ -7,6 +7,8 @@ with the column's most frequent value. Nothing is learned from the target.
 import numpy as np
 import pandas as pd
 
+from predictree.datasets import fetch_bank_marketing
+
 TARGETS = {
     "adult": ("income", "binary"),
     "credit_default_taiwan": ("default.payment.next.month", "binary"),
@@ -57,10 +59,7 @@ def load(data_dir, name, n_rows=None, seed=0):
 
 def bank_split(data_dir, seed=0):
     """Bank Marketing as in the paper, 62 features in [0, 1]: 32,950 rows, and the rest."""
-    table = pd.read_csv(data_dir / "paper" / "bank-additional-full.csv.gz", sep=";")
-    y = (table.pop("y") == "yes").astype(int).to_numpy()
-    X = pd.get_dummies(table, dtype=float).drop(columns="contact_telephone")
-    X = ((X - X.min()) / (X.max() - X.min())).to_numpy()
+    X, y = fetch_bank_marketing(data_dir / "paper", return_X_y=True)
     order = np.random.default_rng(seed).permutation(len(X))
     train, test = order[:32950], order[32950:]
     return X[train], y[train], X[test], y[test]

@@ -19,6 +19,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler
 
 from conftest import HELD_OUT, Raises, Spy
 from predictree import ToPsClassifier, ToPsRegressor
@@ -228,7 +229,7 @@ def test_missing_values_find_a_side(regimes):
     assert np.isfinite(model.predict(X)).all()
 
 
-def test_learners_that_take_no_missing_values_step_back(regimes):
+def test_learners_that_take_no_missing_values_get_them_filled(regimes):
     X, y = regimes
     X = X.copy()
     X[::7, 1] = np.nan
@@ -236,10 +237,9 @@ def test_learners_that_take_no_missing_values_step_back(regimes):
         ("linear", LinearRegression()),
         ("boosting", HistGradientBoostingRegressor(max_iter=5)),
     ]
-    with pytest.warns(LearnerFailedWarning, match="linear 1× .*missing values"):
-        model = ToPsRegressor(learners, max_depth=1, n_thresholds=2, random_state=0).fit(X, y)
-    assert {node.learner for node in model.tree_} == {"boosting"}
-    assert model.fit_failures_[0].learner == "linear"
+    model = ToPsRegressor(learners, max_depth=1, n_thresholds=2, random_state=0).fit(X, y)
+    assert model.fit_failures_ == []
+    assert {w.learner for node in model.tree_ for w in node.weights or ()} >= {"linear"}
     assert np.isfinite(model.predict(X)).all()
 
 
@@ -513,8 +513,10 @@ def test_threads_leave_no_trace_in_the_warning_machinery(binary):
 
 def test_a_tie_is_the_learners_own(binary):
     X, y = binary
-    learner = KNeighborsClassifier(4)
-    tops = ToPsClassifier([("near", learner)], max_depth=0, random_state=0, **HELD_OUT).fit(X, y)
+    learner = make_pipeline(MinMaxScaler(), KNeighborsClassifier(4))  # as it is prepared
+    tops = ToPsClassifier([("near", learner[-1])], max_depth=0, random_state=0, **HELD_OUT).fit(
+        X, y
+    )
     S = tops.partition_ == 0
     assert (learner.fit(X[S], y[S]).predict_proba(X) == 0.5).any()
     np.testing.assert_array_equal(tops.predict(X), learner.predict(X))
@@ -601,7 +603,6 @@ def change(X, index, value):
             {"partition": np.arange(400) % 3, "sample_weight": np.arange(400) % 3 != 1},
             "leaves V1 empty",
         ),
-        (lambda X: change(X, (3, 2), np.nan), {}, "NaN: column 2 has it in 1 of 400 rows.*impute"),
         (lambda X: change(X, (3, 2), np.inf), {}, "inf: column 2 has it in 1 of 400 rows"),
         (lambda X: X, {"sample_weight": -np.ones(400)}, "sample_weight is negative in 400 rows"),
         (lambda X: X, {"sample_weight": np.zeros(400)}, "sample_weight is zero everywhere"),

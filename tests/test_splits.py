@@ -39,7 +39,25 @@ def test_features_and_thresholds_come_in_order():
 
 
 def test_missing_values_are_tried_on_both_sides_and_do_not_move_the_cut():
-    assert splits([0, 1, np.nan]) == [Split(0, 0.5, False, True), Split(0, 0.5, True, True)]
+    found = splits([0, 1, np.nan])
+    assert found[:2] == [Split(0, 0.5, False, True), Split(0, 0.5, True, True)]
+    assert found[2:] == [Split(0, np.inf, False, True)]  # the known against the missing
+
+
+def test_a_category_offers_its_levels_and_its_gaps():
+    column = np.array([0, 1, 2, 2, np.nan])
+    found = candidate_splits(3, column, None, 9, is_category=True)
+    assert [(s.threshold, s.is_level) for s in found] == [
+        (0, True),
+        (1, True),
+        (2, True),
+        (np.inf, False),
+    ]
+    assert all(not s.missing_left and s.had_missing for s in found)
+    two = candidate_splits(3, np.array([0.0, 4.0]), None, 9, is_category=True)
+    assert two == [Split(3, 0.0, False, False, True)]
+    many = candidate_splits(0, np.repeat(np.arange(100.0), np.arange(1, 101)), None, 9, True)
+    assert [s.threshold for s in many] == list(range(70, 100))  # the most frequent
 
 
 @pytest.mark.parametrize(("values", "left"), [([0, 0, 0, 1], True), ([0, 1, 1, 1], False)])

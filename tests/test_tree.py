@@ -104,7 +104,7 @@ def test_a_predictor_that_gives_no_number_is_named(small):
         ({"parent": np.array([-1, 0, 1])}, "disagree"),
         ({"left": np.array([2, -1, -1])}, "one parent"),
         ({"depth": np.array([0, 1, 2])}, "deeper"),
-        ({"threshold": np.array([np.nan, np.nan, np.nan])}, "finite"),
+        ({"threshold": np.array([np.nan, np.nan, np.nan])}, "numbers"),
         ({"predictor": np.array([0, 0, 9])}, "predictor"),
         ({"weight": np.array([0.5, 0.5, 0.5, 0.75])}, "sum to one"),
         ({"weight": np.array([0.5, 0.5, -0.25, 1.25])}, "negative"),

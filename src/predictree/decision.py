@@ -6,7 +6,6 @@ judged on that part. No row has a say in what it judges, so that the gain is wha
 and its standard error that of one comparison.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -20,6 +19,7 @@ from predictree.search import Chooser, FitCount, Judgement, Proposal, Search
 from predictree.tree import BoolArray, FloatArray, IntArray
 
 PARTS = 5  # of the rows that judge, where they are not of several folds
+FIRST = 2  # parts that must show a gain for the others to be looked at
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,17 +31,11 @@ class Decision:
     fits: FitCount
 
 
-def decide(search: Search, choosers: Sequence[Chooser]) -> Decision:
-    """Search a node for the best split, and propose it if that is worth it.
-
-    The first of several ways to choose that comes to a real split has its way.
-    """
-    proposal = None
-    for choose in choosers:
-        choice = choose(search)
-        if choice is not None and is_real(search, choose, choice):
-            proposal = search.proposal(choice, asked_all(search, choice[0]))
-            break
+def decide(search: Search, choose: Chooser) -> Decision:
+    """Search a node for the best split, and propose it if that is worth it."""
+    choice, proposal = choose(search), None
+    if choice is not None and is_real(search, choose, choice):
+        proposal = search.proposal(choice, asked_all(search, choice[0]))
     return Decision(proposal, search.failures, search.fits)
 
 
@@ -68,12 +62,19 @@ def convinces(search: Search, scores: FloatArray) -> bool:
 
 
 def rehearsed(search: Search, choose: Chooser) -> FloatArray:
-    """Return the scores of all rows, each by what was chosen without its part."""
-    scores = search.site.scores.copy()
-    part = search.problem.partition.weighing[search.region.v1]
+    """Return the scores of all rows, each by what was chosen without its part.
+
+    If the first parts show no gain, the others are left as they are: it will not convince.
+    """
+    problem, before = search.problem, search.site.scores
+    scores = before.copy()
+    part = problem.partition.weighing[search.region.v1]
     if part.min() == part.max():
         part = np.arange(len(part)) % PARTS
-    for p in np.unique(part).tolist():
+    to_beat = problem.loss.value(search.rows, before)
+    for done, p in enumerate(np.unique(part).tolist()):
+        if done >= FIRST and not problem.loss.value(search.rows, scores) < to_beat:
+            break
         held = part == p
         rest = without(search, held, p)
         choice = choose(rest)

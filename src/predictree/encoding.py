@@ -61,8 +61,9 @@ def read_table(
     estimator: Any,
 ) -> Table:
     """Check and encode training data; rows of weight zero are as good as absent."""
-    schema = Schema.of(X, roles)
-    features = as_floats(X, schema, estimator)
+    known = X if is_frame(X) else numbers_of(X, estimator)
+    schema = Schema.of(known, roles)
+    features = as_floats(known, schema, estimator)
     n_given = len(features)
     weight = check_weights(sample_weight, n_given)
     kept = np.arange(n_given) if weight is None else np.flatnonzero(weight)
@@ -104,6 +105,11 @@ def as_floats(X: Any, schema: Schema, estimator: Any) -> FloatArray:
         )
     if is_frame(X) and len(X.columns) == len(schema.columns) and schema.from_frame:
         return schema.encode(X)
+    return numbers_of(X, estimator)
+
+
+def numbers_of(X: Any, estimator: Any) -> FloatArray:
+    """Return a table of numbers as an array of floats."""
     try:
         floats: FloatArray = check_array(
             X, dtype=np.float64, ensure_all_finite=False, estimator=estimator, input_name="X"

@@ -16,7 +16,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from predictree.encoding import Table, check_features, never_missing, read_table
+from predictree.encoding import Table, check_features, never_missing, numbers_of, read_table
 from predictree.exceptions import InvalidInputError, LearnerFailedWarning, RareClassWarning
 from predictree.execution import Executor
 from predictree.grower import FitFailure, Grower
@@ -39,6 +39,7 @@ from predictree.partition import (
     hold_out,
 )
 from predictree.problem import Problem, Seeds
+from predictree.schema import is_frame
 from predictree.search import SEARCHES, FitCount, Limits
 from predictree.tree import FloatArray, IntArray, Tree
 from predictree.verdict import Evidence, Verdict, judge
@@ -352,8 +353,9 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
 
     def _features(self, X: Any) -> FloatArray:
         check_is_fitted(self)
+        given = X if is_frame(X) else numbers_of(X, self)
         validate_data(self, X, reset=False, skip_check_array=True)
-        return check_features(X, self.schema_, self, self._needed)
+        return check_features(given, self.schema_, self, self._needed)
 
     def apply(self, X: Any) -> IntArray:
         """Return the id of the leaf that each row falls in."""

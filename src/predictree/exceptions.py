@@ -8,6 +8,7 @@
     ├── NoPredictorError (also a ValueError)      no learner could be fitted at the root
     ├── PredictionError (also a ValueError)       a kept predictor gave no number for a row
     ├── InvalidTreeError (also a ValueError)      a tree that contradicts itself
+    ├── DatasetError (also an OSError)            a data set that cannot be had, or is not the one
     ├── DamagedModelError (also a ValueError)     a file that holds no sound model
     ├── UntrustedTypeError (also a TypeError)     a file with types that nobody trusts
     └── MissingExtraError (also an ImportError)   an optional dependency that is not installed
@@ -46,6 +47,10 @@ class PredictionError(PredictreeError, ValueError):
 
 class InvalidTreeError(PredictreeError, ValueError):
     """The arrays of a tree contradict each other."""
+
+
+class DatasetError(PredictreeError, OSError):
+    """A data set could not be downloaded or read, or is not the one it should be."""
 
 
 class DamagedModelError(PredictreeError, ValueError):

@@ -76,7 +76,7 @@ class Schema:
         elif is_frame(X):
             columns = [Column(str(name)) for name in X.columns]
         else:
-            columns = [Column(f"x{j}") for j in range(np.shape(X)[1] if np.ndim(X) == 2 else 0)]
+            columns = [Column(f"x{j}") for j in range(X.shape[1])]
         return cls(with_roles(columns, roles, is_frame(X)), reads)
 
     @property

@@ -265,37 +265,38 @@ def exhaustive(search: Search) -> Judgement | None:
     return search.best(search.trials(search.splits))
 
 
-def by_weights(search: Search) -> Judgement | None:
-    """Weigh anew, on both sides of every split, the predictors that the node has: that is free."""
-    several = len(search.site.pool) > 1 and isinstance(search.appraiser, OfMixtures)
-    return search.best(search.free_trials()) if several else None
-
-
 def racing(search: Search) -> Judgement | None:
     """Try every split with the quick learners, and the slow ones on a shrinking shortlist.
 
     The slow learners are trained on a growing share of the rows; only what was trained on all of
-    them can win. Where predictors are combined, the shortlist is the one best split.
+    them can win.
     """
     if not search.slow:
         return exhaustive(search)
-    if isinstance(search.appraiser, OfPairs):
-        shares = [s for s in SHARES if s * len(search.region.train) >= LEAST_ROWS] + [1.0]
-        trials = search.ranking_trials()
-        for share, length in zip(shares, SHORTLISTS[len(shares)], strict=True):
-            trials = search.trials(best_of(search.appraiser, trials, length), share)
-        return search.best(trials)
+    if not isinstance(search.appraiser, OfPairs):
+        return racing_of_mixtures(search)
+    shares = [share for share in SHARES if share * len(search.region.train) >= LEAST_ROWS] + [1.0]
+    trials = search.ranking_trials()
+    for share, length in zip(shares, SHORTLISTS[len(shares)], strict=True):
+        trials = search.trials(best_of(search.appraiser, trials, length), share)
+    return search.best(trials)
+
+
+def racing_of_mixtures(search: Search) -> Judgement | None:
+    """Choose the split by mixtures of the node's predictors and the quick learners.
+
+    The slow learners join once the split is decided. Only a lone slow learner, which leaves nothing
+    to mix, has to be trained before: on the best split of a stand-in.
+    """
+    if search.closed[1]:
+        return search.best(search.ranking_trials())
+    if len(search.site.pool) > 1:
+        return search.best(search.free_trials())
     ranked = search.best(search.ranking_trials())
-    if ranked is None or search.closed[1]:
-        return ranked
-    return search.best(search.trials([[ranked[0].split]]))  # a stand-in convinces nobody
+    return None if ranked is None else search.best(search.trials([[ranked[0].split]]))
 
 
-SEARCHES: dict[str, tuple[Chooser, ...]] = {
-    "exhaustive": (exhaustive,),
-    "racing": (by_weights, racing),
-}
-"""What to choose by, one after the other, until a choice is real."""
+SEARCHES: dict[str, Chooser] = {"exhaustive": exhaustive, "racing": racing}
 
 
 def best_of(appraiser: OfPairs, trials: Iterable[Trial], size: int) -> list[list[Split]]:

@@ -300,7 +300,7 @@ class Tree:
         leaf = self.apply(X)
         total = np.zeros((len(X), self.n_outputs))
         for i, predictor in enumerate(self.predictors):
-            weight = self._weight_by_leaf(i)[leaf]
+            weight = self.weight_by_leaf(i)[leaf]
             rows = np.flatnonzero(weight)
             if rows.size == len(X):
                 total += weight[:, None] * predictor.scores(X)
@@ -308,8 +308,8 @@ class Tree:
                 total[rows] += weight[rows, None] * predictor.scores(X[rows])
         return total
 
-    def _weight_by_leaf(self, predictor: int) -> FloatArray:
-        """Weight of one predictor at every leaf; nodes that share it add up."""
+    def weight_by_leaf(self, predictor: int) -> FloatArray:
+        """Return the weight of one predictor at every leaf; nodes that share it add up."""
         mine = self.weight_predictor == predictor
         total = np.bincount(self.weight_leaf[mine], self.weight[mine], minlength=len(self))
         return total.astype(np.float64)  # counts are whole numbers when nothing is weighed

@@ -11,7 +11,6 @@ import pytest
 import sklearn
 from sklearn.base import clone
 from sklearn.datasets import make_classification
-from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -86,13 +85,6 @@ def test_missing_and_reordered_columns_are_errors(data, frame):
         model.predict(table[list("bacde")])
     with pytest.raises(ValueError, match=r"missing:\n- c"):
         model.predict(table[list("abde")])
-
-
-@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
-def test_a_text_column_is_named(make):
-    table = make({"age": [1.0, 2.0, 3.0], "colour": ["red", "red", "white"]})
-    with pytest.raises(ValueError, match=r"X column 'colour' is not numeric.*encode it first"):
-        ToPsRegressor("lr").fit(table, [1, 2, 3])
 
 
 def test_learners_are_safe_from_a_global_set_output(data):
@@ -189,11 +181,9 @@ def test_other_fit_parameters_need_routing(data):
         ToPsClassifier("lr").fit(X, y, foo=3)
 
 
-def test_missing_values_are_welcome_if_a_learner_takes_them():
-    boosting = ("boosting", HistGradientBoostingClassifier(max_iter=5))
+def test_missing_values_are_welcome():
     linear = ("linear", LinearRegression())
-    assert sklearn.utils.get_tags(ToPsClassifier([boosting, linear])).input_tags.allow_nan
-    assert not sklearn.utils.get_tags(ToPsClassifier([linear])).input_tags.allow_nan
+    assert sklearn.utils.get_tags(ToPsClassifier([linear])).input_tags.allow_nan
 
 
 def test_import_brings_nothing_heavy_that_scikit_learn_did_not():

@@ -11,11 +11,10 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from predictree.encoding import as_floats, check_weights
+from predictree.encoding import check_weights, numbers_of
 from predictree.estimators import ToPsClassifier
 from predictree.exceptions import CompetingEventsWarning, InvalidInputError
 from predictree.learners.adapter import take_rows
-from predictree.schema import Schema
 from predictree.survival.metrics import concordance_index
 from predictree.survival.outcome import (
     CENSORED,
@@ -264,7 +263,7 @@ def with_horizons(X: Any, horizons: FloatArray, estimator: Any) -> Any:
     """Return the rows once for every horizon, one below the other, its logarithm a last column."""
     names = getattr(X, "columns", None)
     if names is None or not all(isinstance(name, str) for name in names):
-        X = as_floats(X, Schema.of(X), estimator)
+        X = numbers_of(X, estimator)
     rows = np.tile(np.arange(len(X)), len(horizons))
     times = np.repeat(np.log(horizons), len(X))
     if hasattr(X, "iloc"):  # pandas

@@ -1,0 +1,89 @@
+"""The command ``predictree``: one module a command, each with its options and a ``run``.
+
+Exit codes: 0, done; 1, the data or the model cannot be used; 2, wrong usage.
+"""
+
+import argparse
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from predictree import __version__
+from predictree.cli import demo, doctor, explain, fit, predict, show
+from predictree.cli.console import UsageError, complain, speak_utf8, warn
+from predictree.exceptions import PredictreeError
+
+DONE, UNUSABLE, MISUSED, INTERRUPTED = 0, 1, 2, 130
+
+COMMANDS = (demo, fit, predict, explain, show, doctor)
+
+EXAMPLES = """\
+examples:
+  predictree demo
+      see a tree grow
+  predictree fit patients.csv --target outcome -o model.predictree
+      grow one on your own table
+  predictree predict model.predictree new.csv -o answers.csv
+      let it answer for new rows
+  predictree explain model.predictree new.csv --row 1
+      take one answer apart
+
+`predictree COMMAND --help` begins with examples, too."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    speak_utf8()
+    try:
+        return _run(list(sys.argv[1:] if argv is None else argv))
+    except BrokenPipeError:  # who reads has had enough, as `head` has
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
+    except KeyboardInterrupt:
+        complain("interrupted")
+        return INTERRUPTED
+    except (PredictreeError, ValueError, OSError) as error:
+        complain(str(error))
+        return UNUSABLE
+
+
+def _run(argv: list[str]) -> int:
+    parser = make_parser()
+    try:
+        args = parser.parse_args(_with_run_file(argv))
+    except UsageError as error:
+        parser.error(str(error))
+    if "run" not in args:
+        parser.print_help(sys.stderr)
+        return MISUSED
+    with warnings.catch_warnings():
+        warnings.simplefilter("default", UserWarning)
+        warnings.showwarning = _show_warning
+        args.run(args)
+    sys.stdout.flush()
+    return DONE
+
+
+def _with_run_file(argv: list[str]) -> list[str]:
+    return ["fit", *fit.with_config(argv[1:])] if argv[:1] == ["fit"] else argv
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """Return the parser of all commands."""
+    parser = argparse.ArgumentParser(
+        prog="predictree",
+        description=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"predictree {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    for command in COMMANDS:
+        command.add_to(commands)
+    return parser
+
+
+def _show_warning(message: Warning | str, *where: Any, **more: Any) -> None:
+    warn(str(message))

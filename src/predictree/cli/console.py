@@ -1,0 +1,92 @@
+"""What a command says: data on stdout, messages on stderr, colours on a terminal only."""
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from io import TextIOWrapper
+from typing import Any, TextIO
+
+RED, YELLOW = "31", "33"
+
+
+class UsageError(Exception):
+    """The command was called in a way that cannot work."""
+
+
+def speak_utf8() -> None:
+    """Write trees and class names as they are, whatever the platform's encoding."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(encoding="utf-8")
+
+
+def tell(message: str) -> None:
+    """Print a message for the person at the terminal, after the data that came before it."""
+    sys.stdout.flush()
+    print(message, file=sys.stderr)
+
+
+def complain(message: str) -> None:
+    """Print an error, in one line."""
+    tell(f"{_painted('error:', RED, sys.stderr)} {' '.join(message.split())}")
+
+
+def warn(message: str) -> None:
+    """Print a warning, in one line."""
+    tell(f"{_painted('warning:', YELLOW, sys.stderr)} {' '.join(message.split())}")
+
+
+def print_json(content: Any) -> None:
+    """Print plain data as JSON; a number that is none is null."""
+    print(json.dumps(_plain(content), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def _plain(content: Any) -> Any:
+    """Return data with floats that JSON does not know replaced by None."""
+    if isinstance(content, dict):
+        return {str(key): _plain(value) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [_plain(value) for value in content]
+    if isinstance(content, float) and not abs(content) < float("inf"):
+        return None
+    return content
+
+
+def table(rows: Sequence[Sequence[str]], right: Iterable[int] = ()) -> str:
+    """Lay out rows of words in columns, those in ``right`` flush right."""
+    flush_right = set(right)
+    widths = [max(len(row[j]) for row in rows) for j in range(len(rows[0]))]
+    lines = []
+    for row in rows:
+        cells = [
+            word.rjust(width) if j in flush_right else word.ljust(width)
+            for j, (word, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)
+
+
+def size(n_bytes: int) -> str:
+    """Return a size in words."""
+    for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if n_bytes >= scale:
+            return f"{n_bytes / scale:.3g} {unit}"
+    return f"{n_bytes} bytes"
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """Return the names that are most like one that does not exist, or the first few."""
+    known = list(names)
+    lower = {known_name.lower(): known_name for known_name in known}
+    close = [lower[match] for match in get_close_matches(name.lower(), lower, n=3)]
+    if close:
+        return f"did you mean {' or '.join(map(repr, close))}?"
+    shown = ", ".join(map(repr, known[:10]))
+    return f"there is {shown}" + (f" and {len(known) - 10} more" if len(known) > 10 else "")
+
+
+def _painted(word: str, colour: str, stream: TextIO) -> str:
+    plain = "NO_COLOR" in os.environ or os.environ.get("TERM") == "dumb" or not stream.isatty()
+    return word if plain else f"\033[{colour}m{word}\033[0m"

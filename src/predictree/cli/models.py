@@ -1,0 +1,85 @@
+"""Models in files, and the rows of a table as a model wants them."""
+
+import argparse
+from typing import Any
+
+import predictree
+from predictree.cli.console import nearest
+from predictree.cli.tables import TableFile, read_table, require_polars
+from predictree.estimators import ToPsClassifier, ToPsRegressor
+from predictree.exceptions import DamagedModelError, InvalidInputError, UntrustedTypeError
+
+
+def add_model(parser: argparse.ArgumentParser) -> None:
+    """Add the model, and what may be in it."""
+    parser.add_argument("model", metavar="MODEL", help="a file that `predictree fit` wrote")
+    parser.add_argument(
+        "--trust",
+        action="append",
+        default=[],
+        metavar="TYPE",
+        help="a further type that the file may build, such as lightgbm.sklearn.LGBMClassifier; "
+        "only if you know where the file comes from; may be repeated",
+    )
+
+
+def read_model(args: argparse.Namespace) -> Any:
+    """Load the model that a command is given."""
+    try:
+        model = predictree.load(args.model, trusted=args.trust)
+    except FileNotFoundError as error:
+        raise InvalidInputError(f"{args.model}: there is no such file") from error
+    except UntrustedTypeError as error:
+        trust = " ".join(f"--trust {name}" for name in error.types)
+        raise InvalidInputError(
+            f"{args.model} would build types that are not known to be harmless. If you know where "
+            f"it comes from, add {trust}"
+        ) from error
+    except DamagedModelError as error:
+        raise InvalidInputError(f"{args.model}: {error}") from error
+    if not isinstance(model, ToPsClassifier | ToPsRegressor):
+        raise InvalidInputError(
+            f"{args.model} holds a {type(model).__name__}, which the command line does not know: "
+            "load it in Python with predictree.load"
+        )
+    return model
+
+
+def read_rows(args: argparse.Namespace, model: Any) -> tuple[TableFile, Any]:
+    """Read the table that a command is given, and return it with the columns of the model.
+
+    Further columns, such as the target, are left out. A column that the model was told to ignore
+    may be missing.
+    """
+    columns = model.schema_.columns
+    texts = [c.name for c in columns if c.levels and all(isinstance(v, str) for v in c.levels)]
+    file = read_table(args, texts)
+    if not hasattr(model, "feature_names_in_"):
+        return file, _by_place(file, len(columns))
+    pl = require_polars()
+    idle = {c.name for c in columns if not (c.splits or c.is_fitted)}
+    absent = [c.name for c in columns if c.name not in file.frame.columns]
+    for name in absent:
+        if name not in idle:
+            raise InvalidInputError(
+                f"{file.path} has no column {name!r}, which the model needs: "
+                f"{nearest(name, file.frame.columns)}"
+            )
+    frame = file.frame.with_columns([pl.lit(None).alias(name) for name in absent])
+    return file, frame.select([c.name for c in columns])
+
+
+def class_names(model: Any) -> list[str]:
+    """Return the classes in words: true and false as they are written in files."""
+    labels = model.classes_.tolist()
+    return [str(c).lower() if isinstance(c, bool) else str(c) for c in labels]
+
+
+def _by_place(file: TableFile, n_columns: int) -> Any:
+    """Return the values for a model that was fitted without names."""
+    if file.frame.width != n_columns:
+        raise InvalidInputError(
+            f"{file.path} has {file.frame.width} columns, and the model was fitted on {n_columns} "
+            "without names: give these columns, in the same order"
+        )
+    return file.frame.to_numpy()

@@ -1,0 +1,63 @@
+"""``predictree predict``: a model's answers for the rows of a table."""
+
+import argparse
+from typing import Any
+
+from predictree.cli.command import add_command
+from predictree.cli.console import tell
+from predictree.cli.models import add_model, class_names, read_model, read_rows
+from predictree.cli.tables import (
+    AT_ONCE,
+    WRITTEN,
+    add_reading,
+    blaming,
+    check_writable,
+    require_polars,
+    write_table,
+)
+from predictree.losses import decide, probabilities
+from predictree.tree import FloatArray
+
+WORDS = """\
+  predictree predict model.predictree new.csv                    CSV on stdout
+  predictree predict model.predictree new.csv -o answers.parquet
+  predictree predict model.predictree new.csv | head -5
+
+A row of answers for every row of the table, in its order: the value, or the class and the
+probability of every class. Columns that the model does not know are left out."""
+
+
+def add_to(commands: Any) -> None:
+    """Add the command."""
+    parser = add_command(commands, "predict", "let a model answer for new rows", WORDS, run)
+    add_model(parser)
+    parser.add_argument("data", metavar="DATA", help="a CSV, CSV.gz or Parquet file")
+    parser.add_argument(
+        "-o", "--output", metavar="OUT", help=f"file to write, {', '.join(WRITTEN)}"
+    )
+    add_reading(parser)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Predict and write."""
+    check_writable(args.output, WRITTEN)
+    model = read_model(args)
+    file, rows = read_rows(args, model)
+    pl = require_polars()
+    with blaming(file):
+        parts = [answers(model, rows[i : i + AT_ONCE]) for i in range(0, len(rows), AT_ONCE)]
+    write_table(pl.concat(parts), args.output)
+    if args.output is not None:
+        tell(f"wrote {len(rows)} answers to {args.output}")
+
+
+def answers(model: Any, rows: Any) -> Any:
+    """Return the answers for some rows as a frame."""
+    pl = require_polars()
+    scores: FloatArray = model._scores(rows)
+    if not hasattr(model, "classes_"):
+        return pl.DataFrame({"prediction": scores[:, 0]})
+    chosen = model.classes_[decide(scores, model._half_is_second)]
+    p = probabilities(scores)
+    shares = {f"probability_{name}": p[:, k] for k, name in enumerate(class_names(model))}
+    return pl.DataFrame({"prediction": chosen, **shares})

@@ -1,0 +1,198 @@
+"""Tables in files: CSV, gzipped CSV and Parquet, read and written with polars."""
+
+import argparse
+import gzip
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from predictree.cli.console import warn
+from predictree.cli.csvfile import Layout, examine, line_of
+from predictree.exceptions import InvalidInputError, MissingExtraError, PredictreeError
+
+MISSING = ("", "NA", "N/A", "NaN", "nan", "NULL", "null")
+LOOKED_AT = 10_000  # rows that tell what a column is, unless a later one contradicts
+PARQUET = b"PAR1"
+WRITTEN = (".csv", ".csv.gz", ".parquet")
+AT_ONCE = 100_000  # rows that are written at a time
+
+
+@dataclass(frozen=True)
+class TableFile:
+    """A table that was read, with where it came from."""
+
+    path: Path
+    frame: Any
+    layout: Layout | None = None
+
+    def place(self, row: int) -> str:
+        """Return where a row stands, for a message; rows count from 0."""
+        if self.layout is None:
+            return f"{self.path}, row {row + 1}"
+        return f"{self.path}, line {line_of(self.path, self.layout.sep, row)}"
+
+
+@contextmanager
+def blaming(file: TableFile) -> Iterator[None]:
+    """Name the file in what a model says of its rows."""
+    try:
+        yield
+    except (PredictreeError, ValueError) as error:
+        raise InvalidInputError(f"{file.path}: {error}") from error
+
+
+def add_reading(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say how a CSV file is to be read."""
+    for name, how in READING.items():
+        parser.add_argument(f"--{name}", **how)
+
+
+def separator(text: str) -> str:
+    """Return a separator as a user spells it."""
+    sep = {"tab": "\t", "\\t": "\t"}.get(text, text)
+    if len(sep) != 1 or not sep.isascii() or sep in '"\r\n':
+        raise argparse.ArgumentTypeError(f"{text!r} is not one character, such as ';' or tab")
+    return sep
+
+
+READING: dict[str, dict[str, Any]] = {
+    "sep": {
+        "type": separator,
+        "metavar": "CHAR",
+        "help": "separator of a CSV file (default: the most frequent of ',', ';' and tab)",
+    },
+    "missing": {
+        "action": "append",
+        "default": [],
+        "metavar": "TEXT",
+        "help": "a further text that stands for a missing value, such as '?'; may be repeated",
+    },
+}
+
+
+def read_table(args: argparse.Namespace, texts: Sequence[str] = ()) -> TableFile:
+    """Read the table that a command is given.
+
+    Parameters
+    ----------
+    args : Namespace
+        With ``data``, ``sep`` and ``missing``.
+    texts : sequence of str
+        Columns that are text, even if this file has nothing but numbers there.
+    """
+    path = Path(args.data)
+    require_polars()
+    if not path.exists():
+        raise InvalidInputError(f"{path}: there is no such file")
+    if not path.is_file():
+        raise InvalidInputError(f"{path} is not a file: give a CSV or Parquet file")
+    if not path.stat().st_size:
+        raise InvalidInputError(f"{path} is empty: give a table with a header and rows")
+    with path.open("rb") as file:
+        is_parquet = file.read(len(PARQUET)) == PARQUET
+    return _parquet(path) if is_parquet else _csv(path, args.sep, args.missing, texts)
+
+
+def _parquet(path: Path) -> TableFile:
+    pl = require_polars()
+    try:
+        frame = pl.read_parquet(path)
+    except pl.exceptions.PolarsError as error:
+        raise InvalidInputError(f"{path} is damaged ({error}): copy or write it again") from error
+    if not len(frame):
+        raise InvalidInputError(f"{path} has columns and no rows: there is nothing to read")
+    return TableFile(path, frame)
+
+
+def _csv(path: Path, sep: str | None, missing: Sequence[str], texts: Sequence[str]) -> TableFile:
+    pl = require_polars()
+    layout = examine(path, sep)
+    how = {
+        "separator": layout.sep,
+        "null_values": [*MISSING, *missing],
+        "schema_overrides": {name: pl.String for name in texts if name in layout.names},
+        "try_parse_dates": True,
+    }
+    try:
+        frame = pl.read_csv(path, infer_schema_length=LOOKED_AT, **how)
+    except pl.exceptions.PolarsError:  # a later row has something else: look at all
+        frame = _read_all(path, how)
+    file = TableFile(path, frame.head(len(frame) - layout.n_blank), layout)
+    return _with_numbers(file, texts)
+
+
+def _read_all(path: Path, how: dict[str, Any]) -> Any:
+    pl = require_polars()
+    try:
+        return pl.read_csv(path, infer_schema_length=None, **how)
+    except pl.exceptions.PolarsError as error:
+        raise InvalidInputError(f"{path} cannot be read: {error}") from error
+
+
+def _with_numbers(file: TableFile, texts: Sequence[str]) -> TableFile:
+    """Turn columns of text that are all numbers into such; warn of those that mostly are."""
+    pl = require_polars()
+    numbers = []
+    for column in file.frame.iter_columns():
+        if column.dtype != pl.String or column.name in texts:
+            continue
+        cast = column.str.strip_chars().cast(pl.Float64, strict=False)
+        words = (column.is_not_null() & cast.is_null()).arg_true()
+        if not len(words):
+            numbers.append(cast)
+        elif _mostly_numbers(column):
+            first = int(words[0])
+            warn(
+                f"{file.place(first)}: column {column.name!r} is read as text because of "
+                f"{column[first]!r}; most of it is numbers. Correct it, or give --missing "
+                f"{column[first]!r} if it stands for a missing value"
+            )
+    return TableFile(file.path, file.frame.with_columns(numbers), file.layout)
+
+
+def _mostly_numbers(column: Any) -> bool:
+    """Whether more than half the values are numbers, with a decimal comma or a point."""
+    pl = require_polars()
+    pointed = column.drop_nulls().str.strip_chars().str.replace(",", ".", literal=True)
+    return bool(pointed.cast(pl.Float64, strict=False).is_not_null().mean() > 0.5)
+
+
+def check_writable(output: str | None, endings: Sequence[str] = ()) -> None:
+    """Raise now if a file could not be written later, after the work is done."""
+    if output is None:
+        return
+    path = Path(output)
+    if endings and not path.name.endswith(tuple(endings)):
+        raise InvalidInputError(f"{path}: the name must end in {' or '.join(endings)}")
+    if path.is_dir():
+        raise InvalidInputError(f"{path} is a folder: give the name of a file")
+    if not path.parent.is_dir():
+        raise InvalidInputError(f"{path}: there is no folder {path.parent}: make it first")
+
+
+def write_table(frame: Any, output: str | None) -> None:
+    """Write a frame as its name says, or as CSV to stdout."""
+    if output is None:
+        for i, part in enumerate(frame.iter_slices(AT_ONCE)):
+            sys.stdout.write(part.write_csv(include_header=i == 0))
+    elif output.endswith(".parquet"):
+        frame.write_parquet(output)
+    elif output.endswith(".gz"):
+        with gzip.open(output, "wb") as file:
+            frame.write_csv(file)
+    else:
+        frame.write_csv(output)
+
+
+def require_polars() -> Any:
+    """Return polars, or say how to get it."""
+    if any(find_spec(name) is None for name in ("polars", "narwhals")):
+        raise MissingExtraError(
+            "tables are read with polars, which is not here: pip install 'predictree[frames]'"
+        )
+    return import_module("polars")
