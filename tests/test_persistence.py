@@ -4,6 +4,7 @@ import pickle
 import stat
 import sys
 import zipfile
+from pathlib import Path
 
 import joblib
 import numpy as np
@@ -24,7 +25,7 @@ from predictree.exceptions import (
     ModelVersionWarning,
     UntrustedTypeError,
 )
-from predictree.persistence import HEADER, dumps, loads
+from predictree.persistence import HEADER, PROTOCOL, dumps, loads
 from predictree.survival import ToPsSurvival
 
 N = 700
@@ -358,3 +359,17 @@ def test_another_scikit_learn_is_told(fitted, tmp_path):
         assert same(fitted, load(path), X)
     assert len(caught) == 1
     assert caught[0].filename == __file__
+
+
+@pytest.mark.filterwarnings("ignore::predictree.exceptions.ModelVersionWarning")
+def test_files_of_older_protocols_can_be_read():
+    """Each was written when its protocol was new, and must not be written again."""
+    folder = Path(__file__).parent / "files"
+    assert {path.name for path in folder.iterdir()} == {
+        f"protocol {i + 1}" for i in range(PROTOCOL)
+    }
+    rows = pd.DataFrame({"job": ["clerk", "smith", "clerk", "cook"], "age": [1, 1, -1, None]})
+    for path in folder.iterdir():
+        model = load(path)
+        assert model.get_n_leaves() == 2
+        assert model.predict(rows).tolist() == ["yes", "no", "no", "yes"]

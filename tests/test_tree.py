@@ -111,6 +111,14 @@ def test_a_predictor_that_gives_no_number_is_named(small):
         ({"weight_leaf": np.array([0, 0, 2, 2])}, "leaves"),
         ({"weight_node": np.array([0, 0, 0, 9])}, "unknown node"),
         ({"weight_predictor": np.array([0, 0, 0, -1])}, "unknown predictor"),
+        ({"weight_node": np.array([0, 2, 0, 2])}, "not on the path"),
+        ({"feature": np.array([-2, -1, -1])}, "unknown feature"),
+        ({"left": np.array([1, 1, -1])}, "a leaf has children"),
+        ({"loss": np.ones(2)}, r"loss must be an array of float64 of shape \(3,\)"),
+        ({"depth": np.array([0.0, 1.0, 1.0])}, "depth must be an array of int64"),
+        ({"n_rows": np.full((3, 3), -1)}, "must not be negative"),
+        ({"n_outputs": 0}, "an output"),
+        ({"predictors": (Predictor("a", 0, ()), Predictor("a", 2, ()))}, "needs models"),
     ],
 )
 def test_validate_finds_contradictions(small, change, message):
@@ -140,3 +148,9 @@ def test_a_chain_of_depth_5000_predicts_and_pickles():
     assert tree.scores(ends)[:, 0].tolist() == [1.0, 1.0, 2.0]
     assert tree.get_depth() == depth
     assert sum(1 for _ in tree) == 2 * depth + 1
+
+
+def test_validate_knows_the_features_if_it_is_told(small):
+    small.validate(n_features=1)
+    with pytest.raises(InvalidTreeError, match="unknown feature"):
+        small.validate(n_features=0)

@@ -16,7 +16,7 @@ from predictree.exceptions import DamagedModelError
 
 LEAF = -1  # child of a leaf in scikit-learn's trees
 BITSET = 8  # words of 32 bits that hold a set of categories
-STATE = 624  # words of the state of a Mersenne twister
+STATE, BUFFER = 624, 4  # words of a Mersenne twister's state, and of Philox' buffer
 
 
 def check_compiled(root: Any) -> None:
@@ -27,13 +27,18 @@ def check_compiled(root: Any) -> None:
         if isinstance(thing, Tree | TreePredictor):
             found.append(thing)
         elif isinstance(thing, np.random.RandomState):
-            _require(0 <= thing.get_state(legacy=False)["state"]["pos"] <= STATE, "random state")
+            _require(_keeps_within(thing.get_state(legacy=False)), "random state")
         elif isinstance(thing, np.random.Generator):
-            position = thing.bit_generator.state.get("pos", 0)
-            _require(0 <= position <= STATE, "random generator")
+            _require(_keeps_within(thing.bit_generator.state), "random generator")
         elif hasattr(thing, "__dict__"):
             checked |= {id(tree) for tree in _check_owner(vars(thing))}
     _require(all(id(tree) in checked for tree in found), "tree outside of an estimator")
+
+
+def _keeps_within(state: Any) -> bool:
+    """Whether a random generator is at a word of its own."""
+    place, place_in_buffer = state["state"].get("pos", 0), state.get("buffer_pos", 0)
+    return bool(0 <= place <= STATE and 0 <= place_in_buffer <= BUFFER)
 
 
 def reachable(root: Any) -> Iterator[Any]:

@@ -1,0 +1,612 @@
+"""Files that were cut, flipped, tampered with or made up: an error by name, and nothing runs."""
+
+import io
+import json
+import sys
+import zipfile
+from contextlib import suppress
+from copy import deepcopy
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
+from sklearn.preprocessing import StandardScaler
+
+from predictree import ToPsClassifier, ToPsRegressor, export_text, load, persistence, soundness
+from predictree.compiled import check_compiled
+from predictree.exceptions import DamagedModelError, PredictreeError, UntrustedTypeError
+from predictree.persistence import HEADER, SCHEMA, dumps, loads
+
+N_MUTANTS = 2000
+rng = np.random.default_rng(0)
+X = rng.normal(size=(300, 2))
+y = (X[:, 0] * np.where(X[:, 1] > 0, 1, -1) > 0).astype(int)
+HELD_OUT = {"validation": (0.6, 0.2, 0.2), "weights": "path", "random_state": 0}
+MODEL = ToPsClassifier("lr", max_depth=1, min_gain_se=0.0, **HELD_OUT).fit(X, y)
+PROBABILITIES = MODEL.predict_proba(X)
+TEXT = export_text(MODEL)
+CONTENT = dumps(MODEL)
+loads(CONTENT)  # what loading imports is there from here on
+
+
+def members(content=CONTENT):
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def archive_of(parts):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, member in parts.items():
+            archive.writestr(name, member)
+    return buffer.getvalue()
+
+
+def changed(content=CONTENT, **replaced):
+    """Return a file with other members; ``schema`` and ``header`` as objects."""
+    parts = members(content)
+    for name, key in ((SCHEMA, "schema"), (HEADER, "header")):
+        if key in replaced:
+            parts[name] = json.dumps(replaced.pop(key)).encode()
+    return archive_of(parts | replaced)
+
+
+def schema_of(content=CONTENT):
+    return json.loads(members(content)[SCHEMA])
+
+
+def nodes_of(state):
+    """Yield every node of a description."""
+    if isinstance(state, dict):
+        if "__loader__" in state:
+            yield state
+        for value in state.values():
+            yield from nodes_of(value)
+    elif isinstance(state, list):
+        for value in state:
+            yield from nodes_of(value)
+
+
+def npy(array):
+    buffer = io.BytesIO()
+    np.save(buffer, array, allow_pickle=False)
+    return buffer.getvalue()
+
+
+def read(content):
+    """Load a file, and see that this brings no module into the process."""
+    before = set(sys.modules)
+    try:
+        return loads(content)
+    finally:
+        assert set(sys.modules) == before
+
+
+def is_same(model):
+    np.testing.assert_array_equal(model.predict_proba(X), PROBABILITIES)
+    assert export_text(model) == TEXT
+
+
+@st.composite
+def mutants(draw):
+    """Draw the file with bytes flipped, cut out, put in, or cut off."""
+    content = bytearray(CONTENT)
+    for _ in range(draw(st.integers(1, 3))):
+        at = draw(st.integers(0, max(len(content) - 1, 0)))
+        how = draw(st.sampled_from(["flip", "byte", "cut", "insert", "truncate", "repeat"]))
+        if how == "flip":
+            content[at : at + 1] = bytes(
+                b ^ (1 << draw(st.integers(0, 7))) for b in content[at:][:1]
+            )
+        elif how == "byte":
+            content[at : at + 1] = bytes([draw(st.integers(0, 255))])
+        elif how == "cut":
+            del content[at : at + draw(st.integers(1, 64))]
+        elif how == "insert":
+            content[at:at] = draw(st.binary(min_size=1, max_size=64))
+        elif how == "truncate":
+            del content[at:]
+        else:
+            content[at:at] = content[at : at + draw(st.integers(1, 64))]
+    return bytes(content)
+
+
+@settings(
+    max_examples=N_MUTANTS, deadline=None, database=None, suppress_health_check=list(HealthCheck)
+)
+@given(mutants())
+def test_mutants_are_refused_or_the_model_itself(content):
+    try:
+        model = read(content)
+    except (DamagedModelError, UntrustedTypeError):
+        return
+    is_same(model)
+
+
+PLACES = [
+    (node, key)
+    for node in range(len(list(nodes_of(schema_of()))))
+    for key in ("__class__", "__module__", "__loader__", "__id__", "content", "file", "type")
+]
+STRANGE = [
+    None, True, -1, 0, 10**30, "", "os", "system", "list", "numpy", "NaN", "[]", "1e999", '"x"', [],
+    {}, [[]], {"a": 1},
+]  # fmt: skip
+
+
+@settings(max_examples=500, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+@given(st.sampled_from(PLACES), st.sampled_from(STRANGE), st.integers(0, 10**6))
+def test_descriptions_that_lie_are_refused_or_harmless(place, strange, other):
+    schema = schema_of()
+    nodes = list(nodes_of(schema))
+    node, key = nodes[place[0]], place[1]
+    donor = nodes[other % len(nodes)]
+    node[key] = deepcopy(donor.get(key, strange)) if other % 2 else strange
+    with suppress(PredictreeError):
+        model = read(changed(schema=schema))
+        with suppress(Exception):  # another model, perhaps one that cannot answer
+            model.predict_proba(X)
+
+
+ARRAYS = [name for name in members() if name.endswith(".npy")]
+
+
+@settings(max_examples=300, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+@given(
+    st.sampled_from(ARRAYS),
+    st.integers(0, 10**6),
+    st.sampled_from([-(2**62), -2, -1, 0, 1, 5, 10**6, 2**62, np.nan, np.inf, 1e300]),
+)
+def test_arrays_that_lie_are_refused_or_harmless(name, place, value):
+    array = np.load(io.BytesIO(members()[name])).copy()
+    flat = array.reshape(-1)
+    with suppress(OverflowError, ValueError, IndexError, ZeroDivisionError):
+        flat[place % flat.size] = value
+    with suppress(PredictreeError):
+        model = read(changed(**{name: npy(array)}))
+        with suppress(PredictreeError):
+            answer = model.predict_proba(X)
+            assert answer.shape == PROBABILITIES.shape
+
+
+@settings(max_examples=100, deadline=None, database=None)
+@given(st.binary(max_size=300))
+def test_noise_is_refused(content):
+    with pytest.raises(DamagedModelError):
+        read(content)
+
+
+def node(loader, module, name, **more):
+    return {"__loader__": loader, "__module__": module, "__class__": name, "__id__": 7} | more
+
+
+def text(value):
+    return node("JsonNode", "builtins", "str", content=json.dumps(value), is_json=True) | {
+        "__id__": 8
+    }
+
+
+def sequence(kind, *items):
+    return node(f"{kind.title()}Node", "builtins", kind, content=list(items)) | {"__id__": 9}
+
+
+ATTACKS = {
+    "function": (node("FunctionNode", "os", "system"), "os.system"),
+    "type": (node("TypeNode", "builtins", "eval"), "builtins.eval"),
+    "made up": (node("ObjectNode", "no_such_module", "Evil"), "no_such_module.Evil"),
+    "call": (
+        node("ConstructorFromReduceNode", "subprocess", "Popen", content=sequence("tuple")),
+        "subprocess.Popen",
+    ),
+    "partial": (
+        node(
+            "PartialNode",
+            "functools",
+            "partial",
+            content={
+                "func": node("FunctionNode", "os", "system") | {"__id__": 10},
+                "args": sequence("tuple", text("true")),
+                "kwds": text({}) | {"__id__": 11},
+                "namespace": text(None) | {"__id__": 12},
+            },
+        ),
+        "os.system",
+    ),
+    "method": (
+        node(
+            "MethodNode",
+            "sklearn.linear_model._base",
+            "LinearRegression",
+            content={
+                "obj": node("ObjectNode", "sklearn.linear_model._base", "LinearRegression")
+                | {"__id__": 13},
+                "func": "__reduce__",
+            },
+        ),
+        "LinearRegression.__reduce__",
+    ),
+    "operator": (
+        node("OperatorFuncNode", "operator", "methodcaller", attrs=sequence("tuple", text("x"))),
+        "operator.methodcaller",
+    ),
+    "list": (node("ListNode", "this", "s", content=[]), "this.s"),
+    "tuple": (node("TupleNode", "antigravity", "fly", content=[]), "antigravity.fly"),
+    "array": (node("NdArrayNode", "os", "system", type="json", content=[], shape=text([])), "os"),
+    "loss": (
+        node(
+            "LossNode",
+            "os",
+            "system",
+            content=text({}),
+            __reduce__={"args": sequence("tuple", text("true"))},
+        ),
+        "os.system",
+    ),
+}
+
+
+@pytest.mark.parametrize("whole", [True, False], ids=["alone", "inside"])
+@pytest.mark.parametrize("name", ATTACKS)
+def test_foreign_types_are_refused_by_name_before_they_are_imported(name, whole):
+    attack, culprit = ATTACKS[name]
+    schema = schema_of()
+    if whole:
+        schema = {"protocol": schema["protocol"], "_skops_version": "0"} | attack
+    else:
+        schema["content"]["schema_"] = attack
+    with pytest.raises(UntrustedTypeError, match=culprit) as caught:
+        read(changed(schema=schema))
+    assert any(culprit in kind for kind in caught.value.types)
+
+
+def test_a_module_on_the_path_is_not_imported(tmp_path, monkeypatch):
+    (tmp_path / "trap.py").write_text("raise SystemExit('the trap was sprung')")
+    monkeypatch.syspath_prepend(tmp_path)
+    for loader in ("ObjectNode", "FunctionNode", "TypeNode", "ConstructorFromReduceNode"):
+        schema = schema_of()
+        schema["content"]["schema_"] = node(loader, "trap", "Trap", content=sequence("tuple"))
+        with pytest.raises(UntrustedTypeError, match=r"trap\.Trap"):
+            read(changed(schema=schema))
+
+
+def test_a_pickle_is_no_model(tmp_path):
+    import pickle
+
+    class Trap:
+        def __reduce__(self):
+            return sys.exit, ("the trap was sprung",)
+
+    path = tmp_path / "model"
+    path.write_bytes(pickle.dumps(Trap()))
+    with pytest.raises(DamagedModelError, match=r"not written by predictree\.save"):
+        load(path)
+
+
+def test_an_array_of_objects_is_refused():
+    buffer = io.BytesIO()
+    np.save(buffer, np.array([{}], dtype=object), allow_pickle=True)
+    with pytest.raises(DamagedModelError, match="holds objects"):
+        read(changed(**{ARRAYS[0]: buffer.getvalue()}))
+
+
+def test_an_array_that_claims_to_be_huge_is_refused():
+    header = io.BytesIO()
+    shape = {"descr": "<f8", "fortran_order": False, "shape": (10**11,)}
+    np.lib.format.write_array_header_1_0(header, shape)
+    with pytest.raises(DamagedModelError, match="bytes and should have"):
+        read(changed(**{ARRAYS[0]: header.getvalue()}))
+
+
+def test_arrays_are_read_from_the_members_that_were_checked():
+    schema = schema_of()
+    first = next(n for n in nodes_of(schema) if n.get("file") == ARRAYS[0])
+    first["file"] = "0.bin"
+    with pytest.raises(DamagedModelError, match="a file out of place"):
+        read(changed(schema=schema, **{"0.bin": members()[ARRAYS[0]]}))
+
+
+@pytest.mark.parametrize(
+    ("limit", "value", "message"),
+    [("MAX_BYTES", 1000, "unpacks to"), ("MAX_MEMBERS", 3, "members"), ("MAX_SCHEMA", 9, SCHEMA)],
+)
+def test_files_have_limits(monkeypatch, limit, value, message):
+    monkeypatch.setattr(persistence, limit, value)
+    with pytest.raises(DamagedModelError, match=message):
+        read(CONTENT)
+
+
+def test_trees_have_limits(monkeypatch):
+    monkeypatch.setattr(soundness, "MAX_NODES", 2)
+    with pytest.raises(DamagedModelError, match="see a tree"):
+        read(CONTENT)
+
+
+def test_a_bomb_is_not_unpacked():
+    buffer = io.BytesIO(CONTENT)
+    with zipfile.ZipFile(buffer, "a", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("bomb.npy", bytes(10**6))
+        archive.infolist()[-1].file_size = 10**12  # as the directory will say
+    with pytest.raises(DamagedModelError, match="unpacks to"):
+        read(buffer.getvalue())
+
+
+def test_a_description_does_not_unfold():
+    doubled = text(1)
+    for level in range(60):
+        short = node("ListNode", "builtins", "list", content=[]) | {"__id__": 100 + level - 1}
+        twice = [doubled, short if level else doubled]
+        doubled = node("ListNode", "builtins", "list", content=twice) | {"__id__": 100 + level}
+    schema = schema_of()
+    schema["content"]["verdict_"] = doubled
+    with pytest.raises(DamagedModelError, match="contradicts itself"):
+        read(changed(schema=schema))
+
+
+def test_a_description_does_not_hold_itself():
+    schema = schema_of()
+    inner = next(n for n in nodes_of(schema["content"]) if "__id__" in n)
+    inner["__id__"] = schema["__id__"]
+    with pytest.raises(DamagedModelError, match="contradicts itself"):
+        read(changed(schema=schema))
+
+
+def test_a_deep_description_is_refused():
+    depth = 100_000
+    text = '{"__loader__": "ListNode", "a": ' + "[" * depth + "]" * depth + "}"
+    with pytest.raises(DamagedModelError, match="RecursionError"):
+        read(changed(**{SCHEMA: text.encode()}))
+
+
+@pytest.mark.parametrize("name", ["../../outside.npy.sh", "evil.py", "data.npz", "data.pkl"])
+def test_other_members_are_refused(name):
+    with pytest.raises(DamagedModelError, match="neither an array nor a description"):
+        read(changed(**{name: b""}))
+
+
+def test_members_of_one_name_are_refused():
+    buffer = io.BytesIO(CONTENT)
+    with (
+        pytest.warns(UserWarning, match="Duplicate name"),
+        zipfile.ZipFile(buffer, "a") as archive,
+    ):
+        archive.writestr(SCHEMA, "{}")
+    with pytest.raises(DamagedModelError, match="one name"):
+        read(buffer.getvalue())
+
+
+@pytest.mark.parametrize(
+    "header", [None, [], {}, {"format": "predictree model"}, {"format": "x", "protocol": 1}]
+)
+def test_a_file_without_our_header_is_refused(header):
+    with pytest.raises(DamagedModelError):
+        read(changed(header=header))
+
+
+@pytest.mark.parametrize("protocol", [0, -1, True, "1", 1.0, None])
+def test_odd_protocols_are_refused(protocol):
+    header = json.loads(members()[HEADER]) | {"protocol": protocol}
+    with pytest.raises(DamagedModelError, match="protocol"):
+        read(changed(header=header))
+
+
+@pytest.mark.parametrize("missing", [HEADER, SCHEMA, ARRAYS[0]])
+def test_a_missing_member_is_told(missing):
+    parts = members()
+    del parts[missing]
+    with pytest.raises(DamagedModelError):
+        read(archive_of(parts))
+
+
+def record(**changes):
+    """Return the file of the model's record with some attributes changed."""
+    import skops.io
+
+    from predictree.records import to_record
+
+    content = skops.io.dumps(to_record(MODEL) | changes)
+    return archive_of(members(content) | {HEADER: members()[HEADER]})
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"trees_": ()},
+        {"trees_": (3,)},
+        {"trees_": None},
+        {"predictree": "os.system"},
+        {"predictree": "Tree"},
+        {"predictree": ["a"]},
+        {"schema_": None},
+        {"n_features_in_": 3},
+        {"classes_": np.arange(3)},
+        {"verdict_": "good"},
+        {"loss_": "auc"},
+        {"_needed": [5]},
+        {"imputations_": (1,)},
+        {"predict": 1},
+        {"_scores": 1},
+        {"fits_": {"predictree": "FitCount", "made": 1}},
+    ],
+    ids=str,
+)
+def test_records_that_are_no_model_are_refused(changes):
+    with pytest.raises(DamagedModelError):
+        read(record(**changes))
+
+
+@pytest.mark.parametrize(
+    ("array", "place", "value"),
+    [
+        ("left", 0, 0), ("right", 0, 9), ("parent", 1, 2), ("depth", 2, 7), ("feature", 0, 2),
+        ("feature", 0, -2), ("threshold", 0, np.nan), ("threshold", 0, -np.inf), ("weight", 0, 7.0),
+        ("weight", 0, np.nan), ("weight_leaf", 0, 0), ("weight_node", 0, 9), ("predictor", 0, 9),
+        ("weight_predictor", 0, -1), ("left", 1, 0), ("n_rows", 0, -1), ("is_level", 0, True),
+        ("weight_node", 0, 2),
+    ],
+)  # fmt: skip
+def test_trees_that_contradict_themselves_are_refused(array, place, value):
+    from predictree.records import to_record
+
+    tree = to_record(MODEL.tree_)
+    tree[array] = tree[array].copy()
+    if array == "is_level":
+        tree["threshold"] = np.where(tree["feature"] >= 0, 0.5, np.nan)
+    tree[array][place] = value
+    with pytest.raises(DamagedModelError):
+        read(record(trees_=(tree,)))
+
+
+@pytest.mark.parametrize("array", ["parent", "threshold", "weight", "n_rows", "is_level"])
+def test_arrays_of_another_length_or_type_are_refused(array):
+    from predictree.records import to_record
+
+    tree = to_record(MODEL.tree_)
+    for wrong in (tree[array][:-1], tree[array].astype(object), tree[array].astype("U9"), None):
+        with pytest.raises(DamagedModelError):
+            read(record(trees_=(tree | {array: wrong},)))
+
+
+def lone(learner, X=X, **params):
+    model = ToPsClassifier([("a", learner)], max_depth=0, **HELD_OUT, **params)
+    return model.fit(X, y)
+
+
+def compiled(model, field):
+    """Return the file of a model and the name of an array of nodes that has this field."""
+    content = dumps(model)
+    for name, member in members(content).items():
+        if name.endswith(".npy"):
+            array = np.load(io.BytesIO(member))
+            if field in (array.dtype.names or ()) and len(array) > 1:
+                return content, name, array.copy()
+    raise AssertionError(field)
+
+
+FOREST = lone(RandomForestClassifier(2, random_state=0, max_depth=3))
+BOOSTING = lone(HistGradientBoostingClassifier(max_iter=2, min_samples_leaf=5))
+
+
+@pytest.mark.parametrize(
+    ("model", "field", "value"),
+    [
+        (FOREST, "left_child", 10**9),
+        (FOREST, "left_child", -2),
+        (FOREST, "left_child", 0),
+        (FOREST, "right_child", -1),
+        (FOREST, "right_child", 10**9),
+        (FOREST, "feature", 10**6),
+        (FOREST, "feature", -2),
+        (BOOSTING, "left", 2**31),
+        (BOOSTING, "left", 0),
+        (BOOSTING, "right", 0),
+        (BOOSTING, "right", 2**31),
+        (BOOSTING, "feature_idx", 10**6),
+        (BOOSTING, "feature_idx", -1),
+        (BOOSTING, "is_categorical", 1),
+    ],
+)
+def test_compiled_trees_do_not_leave_their_arrays(model, field, value):
+    content, name, nodes = compiled(model, field)
+    assert read(content).predict_proba(X).shape == (len(X), 2)
+    nodes[field][0] = value
+    with pytest.raises(DamagedModelError, match="damaged estimator"):
+        read(changed(content, **{name: npy(nodes)}))
+
+
+@pytest.mark.parametrize(
+    ("model", "key", "value"),
+    [
+        (FOREST, "node_count", "-1"),
+        (FOREST, "n_features_in_", "900"),
+        (FOREST, "n_features_in_", "null"),
+        (BOOSTING, "n_features_in_", "900"),
+    ],
+)
+def test_estimators_agree_with_their_trees(model, key, value):
+    content = dumps(model)
+    schema = schema_of(content)
+    owners = {"_predictors", "tree_", "estimators_", "node_count"}
+    states = [_content(n) for n in nodes_of(schema)]
+    found = [state[key] for state in states if key in state and owners & state.keys()]
+    assert found
+    for n in found:
+        n["content"] = value
+        n["__id__"] = None  # numbers are shared
+    with pytest.raises(DamagedModelError):
+        read(changed(content, schema=schema))
+
+
+def _content(n):
+    content = n.get("content")
+    return content if isinstance(content, dict) else {}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"_in_fit": True},
+        {"_bin_mapper": None},
+        {"_preprocessor": StandardScaler().fit(X[:, :1])},
+        {"_predictors": [[3]]},
+        {"somewhere_else": [RandomForestClassifier(1).fit(X, y)[0].tree_]},
+    ],
+    ids=str,
+)
+def test_boostings_see_their_own_features(change):
+    boosting = HistGradientBoostingClassifier(max_iter=2).fit(X, y)
+    check_compiled([boosting])
+    vars(boosting).update(change)
+    with pytest.raises(DamagedModelError, match="damaged estimator"):
+        check_compiled([boosting])
+
+
+def test_ensembles_see_as_many_features_as_their_trees():
+    ensemble = GradientBoostingClassifier(n_estimators=2).fit(X, y)
+    check_compiled({"a": ensemble})
+    ensemble.n_features_in_ = 1
+    with pytest.raises(DamagedModelError, match="ensemble of other features"):
+        check_compiled({"a": ensemble})
+
+
+def test_a_generator_stays_within_its_words():
+    generator = np.random.Generator(np.random.MT19937(0))
+    check_compiled((generator,))
+    state = generator.bit_generator.state
+    state["state"]["pos"] = 10**9
+    generator.bit_generator.state = state
+    with pytest.raises(DamagedModelError, match="random generator"):
+        check_compiled((generator,))
+
+
+def test_levels_of_a_boosting_stay_within_their_sets():
+    import pandas as pd
+
+    levels = np.array(list("abcdef"))[np.arange(len(X)) % 6]
+    frame = pd.DataFrame({"level": levels, "x": X[:, 1]})
+    target = np.isin(levels, ["a", "c"]).astype(int)
+    learner = HistGradientBoostingClassifier(max_iter=2, min_samples_leaf=5)
+    model = ToPsClassifier([("a", learner)], max_depth=0, **HELD_OUT).fit(frame, target)
+    content, name, nodes = compiled(model, "bitset_idx")
+    np.testing.assert_array_equal(read(content).predict(frame), model.predict(frame))
+    assert nodes["is_categorical"][0]
+    nodes["bitset_idx"][0] = 10**6
+    with pytest.raises(DamagedModelError, match="unknown set of levels"):
+        read(changed(content, **{name: npy(nodes)}))
+
+
+def test_a_random_state_stays_within_its_words():
+    model = ToPsRegressor(
+        "lr", max_depth=0, **HELD_OUT | {"random_state": np.random.RandomState(0)}
+    )
+    content = dumps(model.fit(X, X[:, 0]))
+    schema = schema_of(content)
+    position = next(n["content"]["pos"] for n in nodes_of(schema) if "pos" in _content(n))
+    position |= {"content": "1000000000", "__id__": None}
+    with pytest.raises(DamagedModelError, match="random state"):
+        read(changed(content, schema=schema))
