@@ -26,7 +26,7 @@ the rest is the answer.
 
 RUN_FILE = """\
 target = "effect"
-output = "again.predictree"
+output = "again.tops"
 learners = "lr"
 max-depth = 1
 role = { patient = "ignore" }
@@ -40,38 +40,38 @@ STEPS = [
     (
         "Grow a tree of linear regressions. The tree and its verdict go to stdout, everything else "
         "to stderr; the number of a patient must not be learned from.",
-        "predictree fit patients.csv --target effect -o model.predictree --learners lr "
+        "predictree fit patients.csv --target effect -o model.tops --learners lr "
         "--role patient=ignore",
     ),
     (
         "Answers for new rows, in their order. Columns that the model does not need may be "
         "missing. `-o answers.csv`, `.csv.gz` or `.parquet` writes a file instead.",
-        "predictree predict model.predictree new.csv",
+        "predictree predict model.tops new.csv",
     ),
     (
         "Why this answer? The rules from the root to the leaf, and what every predictor there "
         "adds: its answer times its weight is its share, and the shares sum to the prediction.",
-        "predictree explain model.predictree new.csv --row 2",
+        "predictree explain model.tops new.csv --row 2",
     ),
     (
         "The tree once more, from its file. `--json` gives all of it.",
-        "predictree show model.predictree",
+        "predictree show model.tops",
     ),
     ("Options can stand in a file, by the same names; the command line wins.", "cat run.toml"),
     (None, "predictree fit patients.csv --config run.toml --repeats 3"),
     (
         "What cannot be used is told with its place and the remedy. The exit code is 1; it is 2 "
         "for wrong usage.",
-        "predictree fit patients.csv --target efect -o model.predictree",
+        "predictree fit patients.csv --target efect -o model.tops",
     ),
-    (None, "predictree fit torn.csv --target effect -o model.predictree; echo $?"),
-    (None, "predictree predict model.predictree torn.csv --sep ';'; echo $?"),
+    (None, "predictree fit torn.csv --target effect -o model.tops; echo $?"),
+    (None, "predictree predict model.tops torn.csv --sep ';'; echo $?"),
     (
         "Text, true and false, or a few whole numbers are classes, and answers come with the "
         "probability of each.",
-        "predictree fit better.csv --target better -o class.predictree --learners lr",
+        "predictree fit better.csv --target better -o class.tops --learners lr",
     ),
-    (None, "predictree predict class.predictree better.csv | head -4"),
+    (None, "predictree predict class.tops better.csv | head -4"),
     ("No data at hand? The paper's toy example.", "predictree demo"),
     ("And every command begins its help with examples.", "predictree fit --help"),
 ]

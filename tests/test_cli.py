@@ -534,7 +534,7 @@ def test_the_toy_demo(capsys, here):
     assert "├─ diabetic < 0.5: linear" in out
     assert "makes 13 errors, this tree of linear regressions 10" in " ".join(out.split())
     assert "Go on with:" in err
-    assert run(capsys, "explain", "try/toy.predictree", "try/toy.csv", "--row", 1)[0] == 0
+    assert run(capsys, "explain", "try/toy.tops", "try/toy.csv", "--row", 1)[0] == 0
 
 
 def test_the_doctor(capsys):
@@ -615,3 +615,19 @@ def test_sizes():
         "5.6 MB",
         "2 GB",
     ]
+
+
+def test_a_time_limit_saves_what_is_there(here, capsys):
+    make_table().write_csv("t.csv")
+    fit = ["fit", "t.csv", "--target", "effect", "--learners", "lr", "-o", "m.tops", "--verbose"]
+    status, out, err = run(capsys, *fit, "--time-limit", "0s")
+    assert status == 0
+    assert "stopped by --time-limit" in err
+    assert predictree.load("m.tops").get_n_leaves() == 1
+    status, out, err = run(capsys, *fit, "--time-limit", "2h")
+    assert status == 0
+    assert "node 0 (240 rows): " in err
+    assert "stopped" not in err
+    with pytest.raises(SystemExit, match="2"):
+        main([*fit, "--time-limit", "soon"])
+    assert "'soon' is no time, such as 90s, 10m or 2h" in capsys.readouterr().err

@@ -124,7 +124,7 @@ def fitted():
 @pytest.mark.parametrize("name", MODELS)
 def test_models_come_back_as_they_were(name, tmp_path):
     model, data = MODELS[name](), data_of(name)
-    path = tmp_path / "a model.predictree"
+    path = tmp_path / "a model.tops"
     assert save(model, path) == path.stat().st_size
     again = load(path)
     assert type(again) is type(model)

@@ -72,7 +72,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> int:
     model : ToPsClassifier, ToPsRegressor or ToPsSurvival
         A fitted model.
     path : str or path
-        Where to; ``.predictree`` is a good suffix.
+        Where to; ``.tops`` is a good suffix.
 
     Returns
     -------
@@ -97,7 +97,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> int:
     >>> X, y = load_toy()
     >>> model = ToPsClassifier("lr", loss="error", random_state=0).fit(X, y)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = os.path.join(folder, "toy.predictree")
+    ...     path = os.path.join(folder, "toy.tops")
     ...     size = save(model, path)
     ...     again = load(path)
     >>> bool((again.predict(X) == model.predict(X)).all())

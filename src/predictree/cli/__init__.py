@@ -23,11 +23,11 @@ EXAMPLES = """\
 examples:
   predictree demo
       see a tree grow
-  predictree fit patients.csv --target outcome -o model.predictree
+  predictree fit patients.csv --target outcome -o model.tops
       grow one on your own table
-  predictree predict model.predictree new.csv -o answers.csv
+  predictree predict model.tops new.csv -o answers.csv
       let it answer for new rows
-  predictree explain model.predictree new.csv --row 1
+  predictree explain model.tops new.csv --row 1
       take one answer apart
 
 `predictree COMMAND --help` begins with examples, too."""

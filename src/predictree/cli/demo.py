@@ -50,10 +50,10 @@ def write_files(name: str, folder: Path) -> None:
     pl = require_polars()
     values, names = np.asarray(X), getattr(X, "columns", [f"x{j}" for j in range(X.shape[1])])
     frame = pl.DataFrame({str(c): values[:, j] for j, c in enumerate(names)})
-    data, model = folder / f"{name}.csv", folder / f"{name}.predictree"
+    data, model = folder / f"{name}.csv", folder / f"{name}.tops"
     write_table(frame.with_columns(pl.Series(TARGET, y)), str(data))
     estimator = ToPsRegressor if task == "regression" else ToPsClassifier
     n_bytes = save(estimator("lr", random_state=0).fit(frame, y), model)
     tell(f"\nwrote {data} and {model} ({size(n_bytes)}). Go on with:")
     tell(f"  predictree explain {model} {data} --row 1")
-    tell(f"  predictree fit {data} --target {TARGET} -o my.predictree")
+    tell(f"  predictree fit {data} --target {TARGET} -o my.tops")

@@ -13,8 +13,8 @@ from predictree.inspection.explain import Path
 from predictree.losses import decide, probabilities
 
 WORDS = """\
-  predictree explain model.predictree new.csv --row 1
-  predictree explain model.predictree new.csv --row 1 --json
+  predictree explain model.tops new.csv --row 1
+  predictree explain model.tops new.csv --row 1 --json
 
 The rules from the root to the leaf; then every predictor with weight there: its learner, the node
 whose rows trained it, its answer, its weight, and its share, which is the two multiplied. The

@@ -29,14 +29,14 @@ FEW = 10  # different whole numbers that are still taken for classes
 TASKS = {"classification": ToPsClassifier, "regression": ToPsRegressor}
 
 WORDS = """\
-  predictree fit patients.csv --target outcome -o model.predictree
-  predictree fit patients.csv --target outcome -o model.predictree --learners lr --max-depth 2
-  predictree fit patients.csv --target outcome -o model.predictree --role id=ignore --role sex=split
+  predictree fit patients.csv --target outcome -o model.tops
+  predictree fit patients.csv --target outcome -o model.tops --learners lr --max-depth 2
+  predictree fit patients.csv --target outcome -o model.tops --role id=ignore --role sex=split
   predictree fit patients.csv --config run.toml
 
 A run file has the same options by the same names, and the command line wins:
   target = "outcome"
-  output = "model.predictree"
+  output = "model.tops"
   max-depth = 2
   validation = [0.75, 0.15, 0.10]
   role = { id = "ignore", sex = "split" }"""
@@ -72,6 +72,10 @@ def run(args: argparse.Namespace) -> None:
     make = TASKS[task].paper if args.paper else TASKS[task]
     with blaming(file):
         model = make(**settings(args)).fit(X, y)
+    if model.stopped_ is not None:
+        tell(
+            f"stopped by --{model.stopped_.replace('_', '-')}: a larger one may grow a larger tree"
+        )
     n_bytes = predictree.save(model, args.output)
     if args.json:
         print_json({"model": args.output, "bytes": n_bytes, "rows": len(X), **describe(model)})
@@ -88,6 +92,8 @@ def settings(args: argparse.Namespace) -> dict[str, Any]:
         "validation": args.validation,
         "n_repeats": args.repeats,
         "max_depth": args.max_depth,
+        "time_limit": args.time_limit,
+        "verbose": 1 if args.verbose else None,
         "feature_roles": dict(args.role) or None,
         "n_jobs": args.jobs,
         "random_state": args.seed,
@@ -162,6 +168,18 @@ def validation(text: str) -> int | tuple[float, ...]:
     return parts
 
 
+def duration(text: str) -> float:
+    """Return seconds: a number of them, or of minutes or hours with m or h behind."""
+    number, unit = (text[:-1], text[-1]) if text[-1:] in UNITS else (text, "s")
+    try:
+        seconds = float(number) * UNITS[unit]
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is no time, such as 90s, 10m or 2h")
+    return seconds
+
+
 def role(text: str) -> tuple[str, str]:
     """Return a column and its role."""
     name, _, word = text.rpartition("=")
@@ -172,12 +190,13 @@ def role(text: str) -> tuple[str, str]:
     return name, word
 
 
+UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 OPTIONS: dict[str, dict[str, Any]] = {
     "target": {"required": True, "metavar": "COL", "help": "the column to predict"},
     "output": {
         "required": True,
         "metavar": "MODEL",
-        "help": "file to write the model to, such as model.predictree",
+        "help": "file to write the model to, such as model.tops",
     },
     "task": {
         "choices": ["auto", *TASKS],
@@ -206,6 +225,16 @@ OPTIONS: dict[str, dict[str, Any]] = {
     },
     "repeats": {"type": int, "metavar": "N", "help": "trees to average (default: 1)"},
     "max-depth": {"type": int, "metavar": "N", "help": "no node is deeper (default: any)"},
+    "time-limit": {
+        "type": duration,
+        "metavar": "TIME",
+        "help": "begin no further fit after this time, such as 90s, 10m or 2h; what is there then "
+        "is saved",
+    },
+    "verbose": {
+        "action": argparse.BooleanOptionalAction,
+        "help": "a line on stderr for every node",
+    },
     "seed": {
         "type": int,
         "default": 0,

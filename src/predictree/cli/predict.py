@@ -19,9 +19,9 @@ from predictree.losses import decide, probabilities
 from predictree.tree import FloatArray
 
 WORDS = """\
-  predictree predict model.predictree new.csv                    CSV on stdout
-  predictree predict model.predictree new.csv -o answers.parquet
-  predictree predict model.predictree new.csv | head -5
+  predictree predict model.tops new.csv                    CSV on stdout
+  predictree predict model.tops new.csv -o answers.parquet
+  predictree predict model.tops new.csv | head -5
 
 A row of answers for every row of the table, in its order: the value, or the class and the
 probability of every class. Columns that the model does not know are left out."""

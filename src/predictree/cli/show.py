@@ -13,8 +13,8 @@ from predictree.inspection.text import rules
 WIDTH = 100
 
 WORDS = """\
-  predictree show model.predictree
-  predictree show model.predictree --json | jq '.trees[0].nodes[0].split'"""
+  predictree show model.tops
+  predictree show model.tops --json | jq '.trees[0].nodes[0].split'"""
 
 
 def add_to(commands: Any) -> None:
