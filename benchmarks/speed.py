@@ -17,6 +17,8 @@ from pathlib import Path
 
 import numpy as np
 import sklearn
+from scipy.optimize import minimize
+from scipy.special import expit, logit
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -26,6 +28,7 @@ import predictree
 from predictree import ToPsClassifier, ToPsRegressor
 from predictree.learners import adapt, has_closed_form, resolve_learners
 from predictree.learners.closed_form import Bins, Design, cell_grams, gram_of
+from predictree.simplex import shrunk_log_loss
 from predictree.splits import candidate_splits
 
 ROOT = Path(__file__).parent.parent
@@ -273,6 +276,40 @@ def row_predict(data_dir, n_rows=100_000):
     ]
 
 
+def row_weights(_, n_rows=100_000, n_predictors=60):
+    """Shrunk weights of many predictors by log loss, against SciPy's general solver."""
+    rng = np.random.default_rng(0)
+    truth = rng.random(n_rows)
+    noise = rng.normal(size=(n_rows, n_predictors)) * rng.uniform(0.5, 2, n_predictors)
+    p = expit(logit(np.clip(truth, 0.01, 0.99))[:, None] + noise)
+    p = np.where((rng.random(n_rows) < truth)[:, None], p, 1 - p)
+    mass, toward = np.full(n_rows, 1 / n_rows), np.full(n_predictors, 1 / n_predictors)
+    strength = 300 / n_rows
+
+    def value(w):
+        return -mass @ np.log(p @ w) + strength * ((w - toward) ** 2).sum()
+
+    def slope(w):
+        return -p.T @ (mass / (p @ w)) + 2 * strength * (w - toward)
+
+    ours, w = timed(lambda: shrunk_log_loss(p, mass, toward, strength), 1)
+    simplex = {"type": "eq", "fun": lambda w: w.sum() - 1, "jac": np.ones_like}
+    theirs, found = timed(
+        lambda: minimize(
+            value, toward, jac=slope, bounds=[(0, 1)] * n_predictors, constraints=simplex,
+            method="SLSQP", options={"ftol": 1e-10, "maxiter": 200},
+        ),
+        1,
+    )  # fmt: skip
+    return [
+        f"weights of {n_predictors} predictors on {n_rows:,} rows, log loss",
+        "SciPy's SLSQP",
+        ours,
+        theirs,
+        f"{theirs / ours:.1f}×; our value minus theirs {value(w) - found.fun:+.1e}",
+    ]
+
+
 def row_growth(_):
     """Sixteen times the rows."""
     rng = np.random.default_rng(0)
@@ -356,6 +393,7 @@ ROWS = {
     "gram": row_gram,
     "memory": row_memory,
     "predict": row_predict,
+    "weights": row_weights,
 }
 
 

@@ -620,11 +620,11 @@ def test_sizes():
 def test_a_time_limit_saves_what_is_there(here, capsys):
     make_table().write_csv("t.csv")
     fit = ["fit", "t.csv", "--target", "effect", "--learners", "lr", "-o", "m.tops", "--verbose"]
-    status, out, err = run(capsys, *fit, "--time-limit", "0s")
+    status, _, err = run(capsys, *fit, "--time-limit", "0s")
     assert status == 0
     assert "stopped by --time-limit" in err
     assert predictree.load("m.tops").get_n_leaves() == 1
-    status, out, err = run(capsys, *fit, "--time-limit", "2h")
+    status, _, err = run(capsys, *fit, "--time-limit", "2h")
     assert status == 0
     assert "node 0 (240 rows): " in err
     assert "stopped" not in err

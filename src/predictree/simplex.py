@@ -118,36 +118,37 @@ def shrunk_log_loss(
 
     Newton's method as in `simplex_log_loss`, on Gram matrices: the strength makes them definite.
     """
-    n = p.shape[1]
+    n, root = p.shape[1], np.sqrt(mass)
     w = 0.9 * toward + 0.1 / n
-    ridge = 2 * strength * np.eye(n)
+    mixed = p @ w
     for _ in range(MAX_STEPS):
-        mixed = p @ w
-        scaled = p / mixed[:, None]
-        weighted = scaled * mass[:, None]
-        slope = weighted.sum(axis=0)
+        scaled = p * (root / mixed)[:, None]
+        slope = scaled.T @ root
+        H = scaled.T @ scaled
+        H[np.arange(n), np.arange(n)] += 2 * strength
         gradient = 2 * strength * (w - toward) - slope
-        step = simplex_quadratic(scaled.T @ weighted + ridge, 2 * slope + ridge @ toward) - w
-        w = w + _damped(p, mass, w, step, toward, strength) * step
+        step = simplex_quadratic(H, 2 * slope + 2 * strength * toward) - w
+        change = p @ step
+        length = _damped(mixed, change, mass, w - toward, step, strength)
+        w, mixed = w + length * step, mixed + length * change
         if gradient @ w - gradient.min() < 1e-10:
             break
     return _normalised(w)
 
 
 def _damped(
-    p: FloatArray,
+    mixed: FloatArray,
+    change: FloatArray,
     mass: FloatArray,
-    w: FloatArray,
+    away: FloatArray,
     step: FloatArray,
-    toward: FloatArray,
     strength: float,
 ) -> float:
-    """Shorten the step as `_step_length` does, with the distance from ``toward`` in the loss."""
-    mixed, change = p @ w, p @ step
+    """Shorten the step as `_step_length` does, with the distance from the target in the loss."""
 
     def value(length: float) -> float:
-        away = w + length * step - toward
-        return float(-mass @ np.log(mixed + length * change) + strength * away @ away)
+        further = away + length * step
+        return float(-mass @ np.log(mixed + length * change) + strength * further @ further)
 
     length = min(1.0, 0.9 / max(float((-change / mixed).max()), 0.9))
     limit = value(0.0) + 1e-14
