@@ -4,6 +4,7 @@ import pickle
 import stat
 import sys
 import zipfile
+from copy import copy
 from pathlib import Path
 
 import joblib
@@ -26,6 +27,7 @@ from predictree.exceptions import (
     UntrustedTypeError,
 )
 from predictree.persistence import HEADER, PROTOCOL, dumps, loads
+from predictree.records import from_record, to_record
 from predictree.survival import ToPsSurvival
 
 N = 700
@@ -139,8 +141,8 @@ def test_models_come_back_as_they_were(name, tmp_path):
         assert after.tree_ is after.trees_[0]
         assert [list(tree) for tree in after.trees_] == [list(tree) for tree in before.trees_]
         assert not after.tree_.parent.flags.writeable
-    for copy in (pickle.loads(pickle.dumps(model)), pickle.loads(pickle.dumps(again))):
-        assert same(model, copy, data)
+    for each in (pickle.loads(pickle.dumps(model)), pickle.loads(pickle.dumps(again))):
+        assert same(model, each, data)
     joblib.dump(model, tmp_path / "by joblib")
     assert same(model, joblib.load(tmp_path / "by joblib"), data)
     check_no_rows(path.read_bytes())
@@ -162,6 +164,14 @@ def test_a_loaded_model_can_be_fitted_again(fitted):
     assert same(fitted, clone(again).fit(X, two), X)
     assert same(fitted, again.fit(X, two), X)
     assert len(again.partition_) == N
+
+
+def test_a_parameter_that_a_file_does_not_know_has_its_default(fitted):
+    older = copy(fitted)
+    del older.n_imputations
+    again = from_record(to_record(older))
+    assert again.get_params() == fitted.get_params()
+    assert same(fitted, again, X)
 
 
 def test_a_loaded_model_can_be_saved_again(fitted):

@@ -98,13 +98,16 @@ def from_record(record: Any) -> Any:
 
 
 def _estimator(kind: type) -> Callable[[dict[str, Any]], Any]:
-    """Return what makes an estimator of its attributes."""
+    """Return what makes an estimator of its attributes.
+
+    A parameter that was not there when the file was written has its default.
+    """
 
     def build(state: dict[str, Any]) -> Any:
+        hidden = [key for key in state if hasattr(kind, key)]
+        if hidden:
+            raise DamagedModelError(f"{hidden[0]!r} is no attribute of one {kind.__name__}")
         estimator = kind()
-        unknown = [key for key in estimator.get_params(deep=False) if key not in state]
-        if unknown or any(hasattr(kind, key) for key in state):
-            raise DamagedModelError(f"the attributes of the {kind.__name__} are not its own")
         vars(estimator).update(state)
         if "trees_" in state:
             estimator.tree_ = state["trees_"][0]
@@ -114,15 +117,8 @@ def _estimator(kind: type) -> Callable[[dict[str, Any]], Any]:
 
 
 def _value(kind: Any) -> Callable[[dict[str, Any]], Any]:
-    """Return what makes a value of exactly its fields."""
-    names = {field.name for field in fields(kind)}
-
-    def build(state: dict[str, Any]) -> Any:
-        if state.keys() != names:
-            raise DamagedModelError(f"the fields of a {kind.__name__} are {sorted(state)}")
-        return kind(**state)
-
-    return build
+    """Return what makes a value of its fields; those with a default may be missing."""
+    return lambda state: kind(**state)
 
 
 def _loss(state: dict[str, Any]) -> Loss:

@@ -431,7 +431,8 @@ def record(**changes):
         {"imputations_": (1,)},
         {"predict": 1},
         {"_scores": 1},
-        {"fits_": {"predictree": "FitCount", "made": 1}},
+        {"fits_": {"predictree": "FitCount", "strange": 1}},
+        {"verdict_": {"predictree": "Verdict", "loss": 1.0}},
     ],
     ids=str,
 )
