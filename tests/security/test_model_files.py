@@ -395,7 +395,7 @@ def test_odd_protocols_are_refused(protocol):
         read(changed(header=header))
 
 
-@pytest.mark.parametrize("missing", [HEADER, SCHEMA, ARRAYS[0]])
+@pytest.mark.parametrize("missing", [HEADER, SCHEMA, ARRAYS[0]], ids=["header", "schema", "array"])
 def test_a_missing_member_is_told(missing):
     parts = members()
     del parts[missing]
@@ -557,7 +557,7 @@ def _content(n):
         {"_predictors": [[3]]},
         {"somewhere_else": [RandomForestClassifier(1).fit(X, y)[0].tree_]},
     ],
-    ids=str,
+    ids=lambda change: next(iter(change)),
 )
 def test_boostings_see_their_own_features(change):
     boosting = HistGradientBoostingClassifier(max_iter=2).fit(X, y)
