@@ -111,7 +111,7 @@ class Appraiser(Protocol):
     def outlook(self, trial: Trial) -> Outlook | None:
         """Return what a split would come to; None if its loss is undefined."""
 
-    def settled(self, trial: Trial, outlook: Outlook) -> Outlook:
+    def settled(self, trial: Trial, outlook: Outlook, loosens: bool) -> Outlook:
         """Return what becomes of a split once it is decided."""
 
 
@@ -135,7 +135,7 @@ class OfPairs:
         scores = joined(trial.goes_left, left.scores, right.scores)
         return Outlook(float(losses[i, j]), scores, (left, right))
 
-    def settled(self, trial: Trial, outlook: Outlook) -> Outlook:
+    def settled(self, trial: Trial, outlook: Outlook, loosens: bool) -> Outlook:
         """Return the same: a pair is a pair."""
         return outlook
 
@@ -181,21 +181,23 @@ class OfMixtures:
         loss = self.problem.loss.value(self.rows, mixed)
         return Outlook(loss, mixed) if np.isfinite(loss) else None
 
-    def settled(self, trial: Trial, outlook: Outlook) -> Outlook:
-        """Mix exactly, and loosen the node's hold where that is a clear gain."""
+    def settled(self, trial: Trial, outlook: Outlook, loosens: bool) -> Outlook:
+        """Mix exactly, and loosen the node's hold where that is a clear gain, if it may."""
         mixtures, choices = [], []
         for rows in (trial.goes_left, ~trial.goes_left):
             pool = pool_of(trial, rows, self.site.pool)
-            mixture = self._mixture(pool, self.site.region.v1[rows])
+            mixture = self._mixture(pool, self.site.region.v1[rows], loosens)
             mixtures.append(mixture)
             choices.append(max(pool, key=lambda h: mixture.weights[h.key]))
         scores = joined(trial.goes_left, *(mixture.scores for mixture in mixtures))
         loss = self.problem.loss.value(self.rows, scores)
         return Outlook(loss, scores, (choices[0], choices[1]), (mixtures[0], mixtures[1]))
 
-    def _mixture(self, pool: Pool, rows: IntArray) -> Mixture:
+    def _mixture(self, pool: Pool, rows: IntArray, loosens: bool) -> Mixture:
         keys, scores = [h.key for h in pool], np.stack([h.scores for h in pool], axis=-1)
         mixture = self.mixer.mix(rows, keys, scores, self.parent)
+        if not loosens:
+            return mixture
         return self.mixer.loosen(mixture, rows, keys, scores, self.parent)
 
 

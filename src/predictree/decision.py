@@ -79,7 +79,8 @@ def rehearsed(search: Search, choose: Chooser) -> FloatArray:
         rest = without(search, held, p)
         choice = choose(rest)
         if choice is not None:
-            scores[held] = answers(search, held, p, rest.proposal(choice))
+            proposal = rest.proposal(choice, loosens=False)  # the split is judged, not the hold
+            scores[held] = answers(search, held, p, proposal)
         search.failures += rest.failures
         search.made += rest.made
     return scores

@@ -141,10 +141,10 @@ class Search:
                 best, to_beat = (trial, outlook), outlook.loss
         return best
 
-    def proposal(self, *judgements: Judgement | None) -> Proposal:
+    def proposal(self, *judgements: Judgement | None, loosens: bool = True) -> Proposal:
         """Settle on the better of some judgements on one split."""
         settled = [
-            (trial, self.appraiser.settled(trial, outlook))
+            (trial, self.appraiser.settled(trial, outlook, loosens))
             for trial, outlook in filter(None, judgements)
         ]
         return self._propose(*min(settled, key=lambda judgement: judgement[1].loss))
