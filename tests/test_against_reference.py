@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.neighbors import KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from predictree import ToPsClassifier, ToPsRegressor
@@ -16,7 +17,7 @@ CLASSIFICATION = {
     "linear": LinearRegression(),
     "logistic": LogisticRegression(),
     "stump": DecisionTreeClassifier(max_depth=1, random_state=0),
-    "neighbour": KNeighborsRegressor(n_neighbors=1),
+    "neighbour": make_pipeline(KNeighborsRegressor(n_neighbors=1)),  # alone it would be scaled
 }
 REGRESSION = {
     "linear": LinearRegression(),
