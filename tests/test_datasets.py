@@ -91,7 +91,7 @@ def no_pandas(monkeypatch):
     ("name", "content"),
     [
         ("table.csv", TABLE),
-        ("table.csv.gz", gzip.compress(TABLE)),
+        ("table.csv.gz", gzip.compress(TABLE, mtime=0)),
         ("inner.zip", INNER),
         ("outer.zip", OUTER),
     ],
@@ -133,7 +133,12 @@ def test_a_file_with_another_digest_is_refused_and_left_to_its_owner(tmp_path, n
 
 @pytest.mark.parametrize(
     "content",
-    [INNER[:-30], gzip.compress(TABLE)[:-9], b"\x1f\x8bnonsense", zipped(**{"other.csv": TABLE})],
+    [
+        INNER[:-30],
+        gzip.compress(TABLE, mtime=0)[:-9],
+        b"\x1f\x8bnonsense",
+        zipped(**{"other.csv": TABLE}),
+    ],
 )
 def test_a_file_that_cannot_be_unpacked_is_named(tmp_path, content):
     (tmp_path / "outer.zip").write_bytes(content)
