@@ -377,7 +377,7 @@ def row_memory(_):
         "the size of X",
         seconds,
         float("nan"),
-        f"peak {peak:.1f}× X, of which {before:.1f}× before the fit",
+        f"peak {peak:.2f}× X, of which {before:.2f}× before the fit",
     ]
 
 
