@@ -31,6 +31,7 @@ from predictree import ToPsClassifier, ToPsRegressor
 from predictree.learners import resolve_learners
 
 ROUNDS, PATIENCE = 2000, 50  # of boosting with early stopping
+ROUNDING = 1e-6  # relative differences below this are none
 
 
 def test_loss(task, model, X, y, n_classes):
@@ -204,7 +205,7 @@ def table(path):
     for title, of in (("mean", np.mean), ("median", np.median), ("worst", np.max)):
         print(f"| **{title}** | " + " | ".join(f"{of(means[w]):+.2%}" for w in whats) + " |")
     for title, sign in (("better", -1), ("worse", 1)):
-        count = (f"{sum(sign * m > 0 for m in means[w])} of {len(means[w])}" for w in whats)
+        count = (f"{sum(sign * m > ROUNDING for m in means[w])} of {len(means[w])}" for w in whats)
         print(f"| **{title} on** | " + " | ".join(count) + " |")
     rivals(losses, [w for w in whats if w in BOOSTINGS or w == "best single"], whats)
 
@@ -213,18 +214,18 @@ def rivals(losses, others, whats):
     """Print how the first tree does against others, set by set, and the mean ranks."""
     tree = next((what for what in whats if what.startswith("tree λ")), None)
     field = [tree, *(what for what in others if what in BOOSTINGS)]
-    names = sorted({name for name, _ in losses})
+    field_and_others = {tree, *others}
+    complete = {place: row for place, row in losses.items() if field_and_others <= row.keys()}
     by_set = {
         name: {
-            what: np.mean([row[what] for (s, _), row in losses.items() if s == name])
-            for what in {tree, *others}
+            what: np.mean([row[what] for (s, _), row in complete.items() if s == name])
+            for what in field_and_others
         }
-        for name in names
-        if all({tree, *others} <= row.keys() for (s, _), row in losses.items() if s == name)
+        for name in sorted({name for name, _ in complete})
     }
     if not by_set or not others:
         return
-    print(f"\nOn {len(by_set)} sets with all of them, mean loss over the splits:")
+    print(f"\nOn {len(by_set)} sets, {len(complete)} splits with all of them, mean loss:")
     for what in others:
         won = sum(row[tree] < row[what] for row in by_set.values())
         gain = np.mean([row[tree] / row[what] - 1 for row in by_set.values()])
