@@ -9,7 +9,6 @@ from sklearn.base import BaseEstimator, RegressorMixin, TransformerMixin
 from sklearn.datasets import load_iris, make_classification
 from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import (
-    HistGradientBoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
 )
@@ -233,14 +232,10 @@ def test_learners_that_take_no_missing_values_get_them_filled(regimes):
     X, y = regimes
     X = X.copy()
     X[::7, 1] = np.nan
-    learners = [
-        ("linear", LinearRegression()),
-        ("boosting", HistGradientBoostingRegressor(max_iter=5)),
-    ]
-    model = ToPsRegressor(learners, max_depth=1, n_thresholds=2, random_state=0).fit(X, y)
+    model = ToPsRegressor([("linear", LinearRegression())], random_state=0).fit(X, y)
     assert model.fit_failures_ == []
-    assert {w.learner for node in model.tree_ for w in node.weights or ()} >= {"linear"}
-    assert np.isfinite(model.predict(X)).all()
+    assert model.tree_[0].split.feature == 0
+    assert model.score(X, y) > 0.7
 
 
 def test_a_loss_may_warn_as_often_as_it_likes(binary):
