@@ -81,8 +81,8 @@ def test_a_frame_gives_what_the_same_numbers_give():
 
 def test_rules_read_as_the_users_columns():
     frame, y = table()
-    settings = {"min_gain_se": 0, "max_depth": 3, "random_state": 0}
-    text = ToPsClassifier("lr", **settings).fit(frame[["age", "job", "income"]], y).export_text()
+    model = ToPsClassifier.paper("lr", max_depth=3, min_samples_leaf=20, random_state=0)
+    text = model.fit(frame[["age", "job", "income"]], y).export_text()
     assert 'job = "retired"' in text
     assert 'job ≠ "retired"' in text
     assert "age < " in text
