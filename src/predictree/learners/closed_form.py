@@ -178,7 +178,7 @@ class Bins:
         cls, splits: Sequence[Split], column: FloatArray, goes_left: BoolArray, design: Design
     ) -> "Bins":
         """Sort the training rows of a feature into the bins of its splits, which are nested."""
-        beyond = np.zeros(len(column), dtype=np.int16)  # how many of the splits send a row right
+        beyond = np.zeros(len(column), dtype=np.int32)  # how many of the splits send a row right
         for split in splits:
             beyond += ~split.goes_left(column)
         cells = 1 + design.n_folds
