@@ -82,7 +82,7 @@ def rehearsed(search: Search, choose: Chooser) -> FloatArray:
             proposal = rest.proposal(choice, loosens=False)  # the split is judged, not the hold
             scores[held] = answers(search, held, p, proposal)
         search.failures += rest.failures
-        search.made += rest.made
+        search.rehearsals += rest.fits
     return scores
 
 
@@ -124,14 +124,16 @@ def answers(search: Search, held: BoolArray, p: int, proposal: Proposal) -> Floa
         (proposal.right, ~goes_left, 2 * site.path + 1),
     ):
         if mine.any():
-            say = attempt("", partial(_say, search, side, path, p, rows[mine]))
-            if not isinstance(say, Failure):
+            say = _say(search, side, path, p, rows[mine])
+            if isinstance(say, Failure):  # then it shows no gain here
+                search.failures.append(say)
+            else:
                 scores[mine] = say
     return scores
 
 
-def _say(search: Search, side: Side, path: int, p: int, rows: IntArray) -> FloatArray:
-    """Return the scores of held-out rows by one side."""
+def _say(search: Search, side: Side, path: int, p: int, rows: IntArray) -> FloatArray | Failure:
+    """Return the scores of held-out rows by one side, or which learner has none."""
     problem = search.problem
     weights = {side.choice.key: 1.0} if side.mixture is None else side.mixture.weights
     place = np.searchsorted(search.region.v1, rows)
@@ -143,9 +145,19 @@ def _say(search: Search, side: Side, path: int, p: int, rows: IntArray) -> Float
         total += weight
         if key[0] is ITSELF:
             fold = p if problem.partition.n_folds > 1 else 0
-            learner = problem.learners[key[1]]
-            model = problem.fit_fold(learner, side.region.train, path, fold)
-            scores += weight * model.scores(problem.X[rows])
+            own = partial(_own_scores, search, key[1], side.region.train, path, fold, rows)
+            answer = attempt(problem.learners[key[1]].name, own)
+            if isinstance(answer, Failure):
+                return answer
+            scores += weight * answer
         else:
             scores += weight * known[key][place]
     return scores / total
+
+
+def _own_scores(
+    search: Search, i: int, train: IntArray, path: int, fold: int, rows: IntArray
+) -> FloatArray:
+    """Train a learner on the rows of one side, without a fold, and ask it about others."""
+    problem = search.problem
+    return problem.fit_fold(problem.learners[i], train, path, fold).scores(problem.X[rows])

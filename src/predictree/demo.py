@@ -25,48 +25,46 @@ N_SPLITS = 2
 
 @dataclass(frozen=True)
 class Example:
-    """A data set, the estimator that serves it and the measure it is judged by."""
+    """A data set and the settings of its trees."""
 
     title: str
     name: str
-    estimator: type[ToPsClassifier] | type[ToPsRegressor]
-    measure: str
-    score: Callable[[Any, FloatArray], float]
-    predict: str
     settings: dict[str, Any]
     n_features: int | None = None  # the first so many, if not all
 
 
+@dataclass(frozen=True)
+class Judge:
+    """The estimator that serves a task, and the measure it is judged by."""
+
+    estimator: type[ToPsClassifier] | type[ToPsRegressor]
+    measure: str
+    score: Callable[[Any, FloatArray], float]
+    predict: str
+
+
 EXAMPLES = [
+    Example("Diabetes progression (442 patients, 10 features)", "diabetes", {"max_depth": 2}),
     Example(
-        title="Diabetes progression (442 patients, 10 features)",
-        name="diabetes",
-        estimator=ToPsRegressor,
-        measure="RMSE",
-        score=lambda y, scores: float(root_mean_squared_error(y, scores)),
-        predict="predict",
-        settings={"max_depth": 2},
-    ),
-    Example(
-        title="Breast cancer (569 patients, the 10 mean features)",
-        name="breast-cancer",
-        estimator=ToPsClassifier,
-        measure="log loss",
-        score=lambda y, scores: float(log_loss(y, scores)),
-        predict="predict_proba",
-        settings={"loss": "log_loss", "max_depth": 2},
+        "Breast cancer (569 patients, the 10 mean features)",
+        "breast-cancer",
+        {"loss": "log_loss", "max_depth": 2},
         n_features=10,
     ),
     Example(
-        title="Handwritten 4 or 9 (361 images, 64 pixels)",
-        name="digits49",
-        estimator=ToPsClassifier,
-        measure="log loss",
-        score=lambda y, scores: float(log_loss(y, scores)),
-        predict="predict_proba",
-        settings={"loss": "log_loss", "max_depth": 1},
+        "Handwritten 4 or 9 (361 images, 64 pixels)",
+        "digits49",
+        {"loss": "log_loss", "max_depth": 1},
     ),
 ]
+JUDGES = {
+    "regression": Judge(
+        ToPsRegressor, "RMSE", lambda y, s: float(root_mean_squared_error(y, s)), "predict"
+    ),
+    "classification": Judge(
+        ToPsClassifier, "log loss", lambda y, s: float(log_loss(y, s)), "predict_proba"
+    ),
+}
 
 
 def main() -> None:
@@ -82,22 +80,23 @@ def main() -> None:
 def show(example: Example) -> None:
     """Fit two trees and every base learner on a few random splits of the data."""
     X, y, task = load(example.name)
+    judge = JUDGES[task]
     X = getattr(X, "iloc", X)[:, : example.n_features]
     results: dict[str, list[float]] = {}
     print_title(example.title)
     for seed in range(N_SPLITS):
         X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.3, random_state=seed)
         for name, learners in (("ToPs/LR", "lr"), ("default", "default")):
-            model = example.estimator(learners, random_state=seed, n_jobs=-1, **example.settings)
+            model = judge.estimator(learners, random_state=seed, n_jobs=-1, **example.settings)
             model.fit(X_train, y_train)
             if seed == 0:
                 print(f"\n{name}\n{model.export_text()}\n{model.verdict_}")
-            answer = getattr(model, example.predict)(X_test)
-            results.setdefault(name, []).append(example.score(y_test, answer))
+            answer = getattr(model, judge.predict)(X_test)
+            results.setdefault(name, []).append(judge.score(y_test, answer))
         for name, estimator in resolve_learners("default", task):
             answer = base_learner(name, estimator, task, X_train, y_train, X_test)
-            results.setdefault(name, []).append(example.score(y_test, answer))
-    print_table(example.measure, results)
+            results.setdefault(name, []).append(judge.score(y_test, answer))
+    print_table(judge.measure, results)
 
 
 def show_toy() -> None:

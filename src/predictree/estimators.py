@@ -169,9 +169,10 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         split_up = self._partitions(table, partition, groups)
         repeats: list[tuple[Tree, Problem, Evidence]] = []
         failures: list[FitFailure] = []
-        fits = FitCount()
+        fits, stopped = FitCount(), False
         for repeat in range(self.n_repeats * len(drawn)):
-            if repeats and deadline is not None and time.monotonic() > deadline:
+            stopped = stopped or (deadline is not None and time.monotonic() >= deadline)
+            if repeats and stopped:
                 break
             seeds = Seeds(entropy, repeat)
             parts = split_up(seeds).pooled() if mixes else split_up(seeds)
@@ -181,23 +182,11 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
                 table.schema.splittable, table.schema.categories,
                 numeric_view(table.schema, X_drawn), deadline,
             )  # fmt: skip
-            with Executor(self.n_jobs, deadline) as executor:
-                shared = problem.shared(executor)
-                mixer = Mixer(shared, self.shrinkage) if mixes else None
-                grower = Grower(
-                    shared, limits, executor, self._search_for(learners), mixer,
-                    watch=self._watcher(table, loss, repeat, start),
-                )  # fmt: skip
-                grower.grow()
-                stopped = executor.is_late
-                weights = (
-                    mixture_weights(grower)
-                    if mixes
-                    else weigh(problem, grower, limits.min_samples_val)
-                )
-                tree = grower.freeze(weights, self.refit)
-            repeats.append((tree, problem, evidence(problem, grower, weights)))
+            watch = self._watcher(table, loss, repeat, start)
+            tree, seen, grower, late = self._grow(problem, limits, mixes, watch)
+            repeats.append((tree, problem, seen))
             failures, fits = failures + grower.failures, fits + grower.fits
+            stopped = stopped or late
         verdict = _verdict([(problem, seen) for _, problem, seen in repeats])
         _warn_of(failures)
         self._adopt([tree for tree, _, _ in repeats], repeats[0][1], table, columns, failures)
@@ -205,6 +194,23 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         self.imputations_ = tuple(imputation for imputation, _ in drawn if imputation is not None)
         self.stopped_ = "time_limit" if stopped else None
         return self
+
+    def _grow(
+        self, problem: Problem, limits: Limits, mixes: bool, watch: Callable[[GrowingNode], None]
+    ) -> tuple[Tree, Evidence, Grower, bool]:
+        """Grow one tree; return it, what judges it, how it grew, and whether time was up."""
+        with Executor(self.n_jobs, problem.deadline) as executor:
+            shared = problem.shared(executor)
+            mixer = Mixer(shared, self.shrinkage) if mixes else None
+            search = self._search_for(problem.learners)
+            grower = Grower(shared, limits, executor, search, mixer, watch=watch)
+            grower.grow()
+            late = executor.is_late
+            weights = (
+                mixture_weights(grower) if mixes else weigh(problem, grower, limits.min_samples_val)
+            )
+            tree = grower.freeze(weights, self.refit)
+        return tree, evidence(problem, grower, weights), grower, late
 
     def _watcher(
         self, table: Table, loss: Loss, repeat: int, start: float
@@ -497,9 +503,10 @@ class ToPsClassifier(ClassifierMixin, _TreesOfPredictors):  # type: ignore[misc]
     search : {"auto", "exhaustive", "racing"}, default="auto"
         ``"exhaustive"`` trains every learner on both sides of every candidate split; linear,
         ridge and logistic regression do so in one go (see `Notes`). ``"racing"`` ranks all splits
-        by what is cheap, gives the other learners a growing share of the rows on a shrinking
-        shortlist, and decides between splits that had all. ``"auto"`` races if some learner would
-        be slow otherwise.
+        by what is cheap. With path weights it then gives the other learners a growing share of the
+        rows on a shrinking shortlist, and decides between splits that had all; with shrunk weights
+        they are trained on the split that was decided. ``"auto"`` races if some learner would be
+        slow otherwise.
     n_thresholds : int, default=9
         Quantiles of a feature that are tried as thresholds.
     max_depth : int or None, default=None

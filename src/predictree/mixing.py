@@ -20,7 +20,7 @@ from predictree.tree import BoolArray, FloatArray, IntArray
 FREE = 1e-9  # strength at the root: none, but enough for a unique answer
 TRACE = 1e-3  # a weight below this is dropped
 LOOSENING, LOOSER = 4.0, 6  # by how much a hold is loosened, and how often at most
-CLEAR = 1.645  # standard errors of a gain that is clear: as for a split
+CLEAR = 1.645  # standard errors of a gain that is clear
 Key = tuple[int | None, int]  # the node that a predictor was trained on, and its learner
 
 
@@ -99,7 +99,7 @@ class Mixer:
         """Return the scores of mixtures on both sides of a split, quickly.
 
         Every row's weights are found without its fold. They are those of `mix` for squared errors,
-        and one Newton step towards them for log loss. ``basis`` has that of every predictor.
+        and a few Newton steps towards them for log loss. ``basis`` has that of every predictor.
         """
         from predictree.kernels import mixed_scores, mixtures_of_sides
 

@@ -110,6 +110,7 @@ class Search:
         self.to_beat = site.loss - limits.min_gain
         self.failures: list[Failure] = []
         self.made = 0
+        self.rehearsals = FitCount()  # of the same search without parts of the rows
 
     @cached_property
     def closed(self) -> tuple[Design | None, dict[int, ClosedForm]]:
@@ -152,7 +153,8 @@ class Search:
     @property
     def fits(self) -> FitCount:
         """The fits of slow learners so far, and those of an exhaustive search."""
-        return FitCount(self.made, self._fits_of(sum(map(len, self.splits))))
+        here = FitCount(self.made, self._fits_of(sum(map(len, self.splits))))
+        return here + self.rehearsals
 
     def _propose(self, trial: Trial, outlook: Outlook) -> Proposal:
         regions = self.region.divide(trial.split, self.problem.X)
