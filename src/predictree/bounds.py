@@ -180,8 +180,8 @@ def loss_bound(
 
         E[L(H)] ≤ L(H, S(C̄)) + 2 max R(A_C, S(C̄)) + 4 c √(2 log(4 m / δ) / n)
 
-    with the maximum over the nodes C of the path Π(C̄); overall it is the mean of the leaves' bounds,
-    weighted by n.
+    with the maximum over the nodes C of the path Π(C̄); overall it is the mean of the leaves'
+    bounds, weighted by n.
 
     Parameters
     ----------
@@ -235,9 +235,9 @@ def loss_bound(
     R ≤ B √(Σ (1 + ‖zᵢ‖²)) / n. B is the norm of the fitted coefficients, the largest among the
     models with weight at the leaf, rounded up to a power of two. As it is known only after the
     fit, the bound is claimed for all powers 2ᵏ at once, each with a share
-    ``(2/3) / ((abs(k) + 1) (abs(k) + 2))`` of δ: in log(4 m / δ), δ is multiplied by that share, once
-    for every linear learner of the leaf. `LogisticRegression` is the same with R divided by 4, as
-    the slope of the sigmoid is at most that.
+    ``(2/3) / ((abs(k) + 1) (abs(k) + 2))`` of δ: in log(4 m / δ), δ is multiplied by that share,
+    once for every linear learner of the leaf. `LogisticRegression` is the same with R divided by 4,
+    as the slope of the sigmoid is at most one quarter.
 
     **Any other learner** is fitted to random signs on S(C̄) (times half the range of the labels
     there, in a regression), and R estimated by the correlation of its answers with the signs.
@@ -247,8 +247,9 @@ def loss_bound(
     **What the theorem leaves out.** The formula is kept as the paper has it. These are its gaps:
 
     - S(C̄) is taken for a random sample of a fixed region, but splits were chosen with models that S
-      trained and thresholds from S; and which learners are on the path was chosen on V¹. No price
-      is paid for either. The choice of the weights w* is covered, as the bound is for all of them.
+      trained and thresholds from S; and which learners are on the path was chosen on V¹, which
+      with folds is S once more. No price is paid for either. The choice of the weights w* is
+      covered, as the bound is for all of them.
     - The corollary takes the share of S in C̄ for the probability of C̄.
     - The proof's step to a maximum over different learners is wrong in general: a combination
       of two fixed predictors has a complexity, each alone has none. With one linear learner, as
