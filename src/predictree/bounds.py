@@ -252,8 +252,9 @@ def loss_bound(
       covered, as the bound is for all of them.
     - The corollary takes the share of S in C̄ for the probability of C̄.
     - The proof's step to a maximum over different learners is wrong in general: a combination
-      of two fixed predictors has a complexity, each alone has none. With one linear learner, as
-      in ToPs/LR, it is right, because the convex hull of a ball is the ball.
+      of two fixed predictors has a complexity, each alone has none. With one learner, as in
+      ToPs/LR, or with linear regressions alone, it is right: a convex hull has the complexity of
+      its class, and balls lie inside one another.
     - How categories of many levels are seen (the share of each level) is learned from S.
 
     None of these concerns the held-out bound.
