@@ -18,6 +18,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
+templates_path = ["_templates"]
 exclude_patterns = ["_build", "gallery", "sg_execution_times.rst", "**/sg_execution_times.rst"]
 
 html_theme = "pydata_sphinx_theme"
@@ -33,9 +34,7 @@ html_show_sourcelink = False
 myst_heading_anchors = 3
 autosummary_generate = True
 autodoc_typehints = "none"  # docstrings give the types, in words
-numpydoc_show_class_members = True
-numpydoc_show_inherited_class_members = True
-numpydoc_class_members_toctree = False
+numpydoc_show_class_members = False  # the template for classes lists them
 numpydoc_xref_param_type = False
 
 sphinx_gallery_conf = {

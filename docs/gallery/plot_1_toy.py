@@ -49,7 +49,7 @@ for axis, (title, predict) in zip(
     strict=True,
 ):
     for diabetic, name, color in ((0, "non-diabetic", "C0"), (1, "diabetic", "C3")):
-        shares = [y[(X == (diabetic, age)).all(axis=1)].mean() for age in ages]
+        shares = [y[np.equal(X, (diabetic, age)).all(axis=1)].mean() for age in ages]
         axis.plot(ages, shares, "o", color=color)
         axis.plot(ages, predict(np.column_stack([[diabetic] * 4, ages])), color=color, label=name)
     axis.axhline(0.5, color="0.7", linewidth=0.8)

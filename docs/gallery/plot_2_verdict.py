@@ -37,7 +37,7 @@ print(model.export_text(decimals=3))
 print(model.verdict_)
 
 # %%
-# The paper's way with logistic regression alone: three parts, any gain will do. It grows a tree from
+# The paper's way with logistic regression alone: three parts, any gain will do. It grows a tree by
 # the 64 patients of V¹, and the verdict on the 43 of V² is within the noise.
 
 paper = ToPsClassifier.paper(learners[:1], loss="log_loss", max_depth=2, random_state=0)
@@ -57,7 +57,7 @@ losses = {
 assert np.isclose(losses["paper"].mean(), log_loss(y[test], paper.predict_proba(X.iloc[test])))
 
 figure, axis = plt.subplots(figsize=(6, 2.2), layout="constrained")
-for place, (name, values) in enumerate(losses.items()):
+for place, values in enumerate(losses.values()):
     error = 2 * values.std(ddof=1) / np.sqrt(len(values))
     axis.errorbar(values.mean(), place, xerr=error, fmt="o", capsize=3)
 axis.set(yticks=range(len(losses)), yticklabels=losses, ylim=(-0.5, 1.5), xlabel="test log loss")

@@ -65,8 +65,8 @@ print(model.export_text(decimals=3))
 print("stopped by:", model.stopped_)
 
 # %%
-# A file holds data and no code. Types of your own are refused until you say that you trust them, and
-# a loss of your own is kept by name only, which is enough to predict.
+# A file holds data and no code. Types of your own are refused until you say that you trust them,
+# and a loss of your own is kept by name only, which is enough to predict.
 
 try:
     with tempfile.TemporaryDirectory() as folder:
