@@ -30,6 +30,14 @@ html_theme_options = {
     "secondary_sidebar_items": ["page-toc"],
 }
 html_show_sourcelink = False
+_navigation = ["sidebar-nav-bs"]
+html_sidebars = {  # a page at the top has no section to navigate
+    "*": [],
+    "api": _navigation,
+    "auto_gallery/*": _navigation,
+    "generated/*": _navigation,
+    "guide/*": _navigation,
+}
 
 myst_heading_anchors = 3
 autosummary_generate = True

@@ -28,8 +28,8 @@ def draw():
     import matplotlib.pyplot as plt
 
     plt.rcParams["svg.hashsalt"] = "predictree"  # the same bytes every time
-    figure, axis = plt.subplots(figsize=(9.6, 5.2), layout="constrained")
-    axis.set(xlim=(0.8, 15.6), ylim=(-0.6, 7.0))
+    figure, axis = plt.subplots(figsize=(7.6, 4.2), layout="constrained")
+    axis.set(xlim=(0.8, 17.4), ylim=(-0.6, 7.0))
     axis.axis("off")
     for upper, lower in EDGES:
         _edge(axis, upper, lower)
