@@ -3,6 +3,7 @@ from itertools import product
 from math import exp, log, sqrt
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -274,6 +275,33 @@ def test_a_leaf_of_one_class_and_columns_with_gaps():
         X[250:], label[250:], training=(X[:250], label[:250]), loss="brier", n_draws=2
     )
     assert bound.overall.theorem.method == "Monte Carlo"  # gaps are filled: not linear
+    assert np.isfinite(bound.overall.theorem.total)
+
+
+def test_units_of_columns_do_not_matter():
+    (X, y), (Z, z) = opposite_slopes(300, 0), opposite_slopes(300, 1)
+    unit, shift = np.array([1.0, 1000.0, 0.01]), np.array([0.0, -5e4, 3.0])
+    found = []
+    for scale, move in ((1.0, 0.0), (unit, shift)):
+        model = ToPsRegressor("lr", loss="mae", max_depth=1, random_state=0)
+        training = (X * scale + move, y)
+        bound = model.fit(*training).loss_bound(
+            Z * scale + move, z, training=training, loss_range=2.4
+        )
+        found.append(bound.overall.theorem.total)
+    assert found[0] == pytest.approx(found[1])
+
+
+def test_categories_of_a_frame_are_linear_columns():
+    (X, y), (Z, z) = opposite_slopes(300, 0), opposite_slopes(300, 1)
+    frames = [
+        pd.DataFrame({"kind": np.where(rows[:, 0] == 1, "a", "b"), "dose": rows[:, 1]})
+        for rows in (X, Z)
+    ]
+    model = ToPsRegressor("lr", loss="mae", max_depth=1, random_state=0).fit(frames[0], y)
+    bound = model.loss_bound(frames[1], z, training=(frames[0], y), loss_range=2.4)
+    assert [region.rule for region in bound.leaves] == ['kind = "a"', 'kind ≠ "a"']
+    assert bound.overall.theorem.method == "closed form"
     assert np.isfinite(bound.overall.theorem.total)
 
 

@@ -30,7 +30,7 @@ learners = [
 ]
 
 # %%
-# The default. No split proves itself, and what is left is a stack.
+# The default settings. No split proves itself, and what is left is a stack.
 
 model = ToPsClassifier(learners, random_state=0).fit(X.iloc[train], y[train])
 print(model.export_text(decimals=3))
