@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUN := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)
 
-.PHONY: demo test lint clean
+.PHONY: demo test lint docs clean
 
 demo: $(VENV)/.package
 	$(RUN)/python -m predictree.demo
@@ -16,6 +16,10 @@ lint: $(VENV)/.lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+docs: $(VENV)/.docs
+	$(RUN)/sphinx-build -M html docs docs/_build -W --keep-going -n
+	@echo "open docs/_build/html/index.html"
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -33,5 +37,9 @@ $(VENV)/.lint: $(VENV)/.package
 	$(BIN)/python -m pip install --quiet --group lint
 	touch $@
 
+$(VENV)/.docs: $(VENV)/.package
+	$(BIN)/python -m pip install --quiet --group docs
+	touch $@
+
 clean:
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf docs/_build docs/auto_gallery docs/generated $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis

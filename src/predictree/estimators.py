@@ -18,6 +18,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from predictree.bounds import LossBound, loss_bound
 from predictree.encoding import Table, check_features, never_missing, numbers_of, read_table
 from predictree.exceptions import InvalidInputError, LearnerFailedWarning, RareClassWarning
 from predictree.execution import Executor
@@ -431,6 +432,13 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         """Return the tree as text; see `predictree.export_text`."""
         check_is_fitted(self)
         return export_text(self, **kwargs)
+
+    def loss_bound(self, X: Any, y: Any, delta: float = 0.05, **kwargs: Any) -> LossBound:
+        """Bound the expected loss by rows held out and, given ``training``, by Theorem 1.
+
+        ``X`` and ``y`` are rows that fit has not seen; see `predictree.bounds.loss_bound`.
+        """
+        return loss_bound(self, X, y, delta, **kwargs)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters; the learners' own are named ``learners__<name>__<parameter>``."""
