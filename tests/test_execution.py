@@ -17,7 +17,8 @@ def square(x):
 
 @pytest.mark.parametrize("n_jobs", [None, 1, 2])
 def test_results_come_in_the_order_of_the_tasks(n_jobs):
-    assert list(Executor(n_jobs).map(square, range(20))) == [i * i for i in range(20)]
+    with Executor(n_jobs) as executor:
+        assert list(executor.map(square, range(20), str, str)) == [i * i for i in range(20)]
 
 
 def whereabouts(array, _):
@@ -28,7 +29,7 @@ def test_a_large_array_reaches_processes_as_a_file():
     array = np.arange(1e5)
     with Executor(2) as executor:
         mapped = executor.share(array)
-        there = set(executor.map(partial(whereabouts, mapped), range(8)))
+        there = set(executor.map(partial(whereabouts, mapped), range(8), str, str))
         path = Path(mapped.filename)
         assert there == {(str(path), array.sum())}
         assert path.exists()
@@ -48,7 +49,8 @@ def threads(_):
 
 
 def test_processes_divide_the_cores_between_them():
-    assert set(Executor(2).map(threads, range(4))) <= {1, max(1, cpu_count() // 2)}
+    with Executor(2) as executor:
+        assert set(executor.map(threads, range(4), str, str)) <= {1, max(1, cpu_count() // 2)}
 
 
 def test_a_failure_tells_who_and_why():

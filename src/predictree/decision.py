@@ -14,7 +14,7 @@ import numpy as np
 from predictree.appraisal import ITSELF, Side, Trial
 from predictree.execution import Failure, attempt
 from predictree.mixing import TRACE
-from predictree.problem import Region
+from predictree.problem import Problem, Region
 from predictree.search import Chooser, FitCount, Judgement, Proposal, Search
 from predictree.tree import BoolArray, FloatArray, IntArray
 
@@ -137,27 +137,31 @@ def _say(search: Search, side: Side, path: int, p: int, rows: IntArray) -> Float
     problem = search.problem
     weights = {side.choice.key: 1.0} if side.mixture is None else side.mixture.weights
     place = np.searchsorted(search.region.v1, rows)
-    known = {h.key: h.scores for h in search.site.pool}
-    total, scores = 0.0, np.zeros((len(rows), problem.n_outputs))
-    for key, weight in weights.items():
-        if weight < TRACE:
-            continue
-        total += weight
-        if key[0] is ITSELF:
-            fold = p if problem.partition.n_folds > 1 else 0
-            own = partial(_own_scores, search, key[1], side.region.train, path, fold, rows)
-            answer = attempt(problem.learners[key[1]].name, own)
-            if isinstance(answer, Failure):
-                return answer
-            scores += weight * answer
-        else:
-            scores += weight * known[key][place]
-    return scores / total
+    known = {h.key: h.scores[place] for h in search.site.pool}
+    weights = {key: weight for key, weight in weights.items() if weight >= TRACE}
+    fold = p if problem.partition.n_folds > 1 else 0
+    ask = partial(own_scores, problem, side.region.train, path, fold, rows)
+    own = [learner for owner, learner in weights if owner is ITSELF]
+    slow = [i for i in own if i in search.slow]
+    answers = {i: ask(i) for i in own if i not in slow}
+    asked = search.executor.map(
+        ask, slow, who=lambda i: problem.learners[i].name, lost=lambda failure: failure
+    )
+    answers |= zip(slow, asked, strict=True)
+    for i, answer in answers.items():
+        if isinstance(answer, Failure):
+            return answer
+        known[ITSELF, i] = answer
+    mixed = sum(weight * known[key] for key, weight in weights.items())
+    return np.asarray(mixed / sum(weights.values()))
 
 
-def _own_scores(
-    search: Search, i: int, train: IntArray, path: int, fold: int, rows: IntArray
-) -> FloatArray:
+def own_scores(
+    problem: Problem, train: IntArray, path: int, fold: int, rows: IntArray, i: int
+) -> FloatArray | Failure:
     """Train a learner on the rows of one side, without a fold, and ask it about others."""
-    problem = search.problem
-    return problem.fit_fold(problem.learners[i], train, path, fold).scores(problem.X[rows])
+    learner = problem.learners[i]
+    return attempt(
+        learner.name,
+        lambda: problem.fit_fold(learner, train, path, fold).scores(problem.X[rows]),
+    )

@@ -1,15 +1,18 @@
 """ToPsClassifier and ToPsRegressor: parameters, and a fit that reads like the paper."""
 
-import sys
 import time
 import warnings
 from abc import ABCMeta, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import closing
+from dataclasses import asdict, dataclass, replace
 from numbers import Integral, Real
+from os import PathLike
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import sklearn
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 from sklearn import get_config
@@ -19,13 +22,13 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from predictree.bounds import LossBound, loss_bound
+from predictree.checkpoint import Checkpoint, Journal, digest_of
 from predictree.encoding import Table, check_features, never_missing, numbers_of, read_table
 from predictree.exceptions import InvalidInputError, LearnerFailedWarning, RareClassWarning
 from predictree.execution import Executor
-from predictree.grower import FitFailure, Grower, GrowingNode
+from predictree.grower import FitFailure, Grower, Watcher
 from predictree.imputation import Imputation, draw, spread
 from predictree.inspection import export_text
-from predictree.inspection.text import rules
 from predictree.learners import Learner, adapt, has_closed_form, resolve_learners
 from predictree.learners.adapter import take_rows, weight_keyword
 from predictree.learners.presets import is_named
@@ -43,7 +46,15 @@ from predictree.partition import (
     hold_out,
 )
 from predictree.problem import Problem, Seeds
-from predictree.schema import is_frame
+from predictree.progress import (
+    All,
+    CallbackSupportMixin,
+    Calls,
+    Lines,
+    LiveLine,
+    with_callbacks,
+)
+from predictree.schema import Schema, is_frame
 from predictree.search import SEARCHES, FitCount, Limits
 from predictree.tree import FloatArray, IntArray, Tree
 from predictree.verdict import Evidence, Verdict, judge
@@ -66,10 +77,72 @@ NO_PART = -1  # in partition_: a row of weight zero
 RARE = 50  # rows of a class below which a warning is due
 
 
-class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
+Imputations = list[tuple[Imputation | None, FloatArray]]
+
+
+@dataclass(frozen=True, slots=True)
+class Grown:
+    """One tree, what judges it, and how it grew."""
+
+    tree: Tree
+    problem: Problem
+    evidence: Evidence
+    failures: list[FitFailure]
+    fits: FitCount
+    stopped: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What a fit is to do: everything read and checked."""
+
+    table: Table
+    columns: dict[str, Any]
+    drawn: Imputations
+    loss: Loss
+    learners: tuple[Learner, ...]
+    split_up: Callable[[Seeds], Partition]
+    limits: Limits
+    n_trees: int
+    entropy: int
+    start: float
+    time_limit: float | None
+    checkpoint: Checkpoint | None
+
+    @property
+    def deadline(self) -> float | None:
+        """Moment after which no fit is begun."""
+        return None if self.time_limit is None else self.start + self.time_limit
+
+    def is_over(self, last: Grown) -> bool:
+        """Whether no further tree is to be grown."""
+        late = self.deadline is not None and time.monotonic() >= self.deadline
+        return late or last.stopped is not None
+
+    def problem(self, tree: int, mixes: bool) -> Problem:
+        """Return the problem of one tree."""
+        seeds, schema = Seeds(self.entropy, tree), self.table.schema
+        parts = self.split_up(seeds).pooled() if mixes else self.split_up(seeds)
+        X = self.drawn[tree % len(self.drawn)][1]
+        return Problem(
+            X, self.table.y, self.table.weight, parts, self.learners, self.loss, seeds,
+            schema.splittable, schema.categories, numeric_view(schema, X), self.deadline,
+        )  # fmt: skip
+
+    def journal(self, tree: int, identity: dict[str, str]) -> Journal:
+        """Return what remembers the growth of one tree."""
+        return Journal() if self.checkpoint is None else self.checkpoint.journal(tree, identity)
+
+
+class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     """What classifier and regressor share: everything but the labels."""
 
     _task: ClassVar[str]
+    tree_: Tree
+    trees_: tuple[Tree, ...]
+    classes_: Labels
+    imputations_: tuple[Imputation, ...]
+    schema_: Schema
 
     def __init__(
         self,
@@ -92,6 +165,8 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         imputation: str = "native",
         n_imputations: int = 10,
         time_limit: float | None = None,
+        learner_timeout: float | None = None,
+        checkpoint: Any = None,
         verbose: int = 0,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -114,10 +189,13 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         self.imputation = imputation
         self.n_imputations = n_imputations
         self.time_limit = time_limit
+        self.learner_timeout = learner_timeout
+        self.checkpoint = checkpoint
         self.verbose = verbose
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    @with_callbacks  # type: ignore[untyped-decorator]
     def fit(
         self,
         X: Any,
@@ -153,92 +231,128 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         -------
         self
         """
-        start = time.monotonic()
-        limits, mixes = self._limits(), self.weights == "shrunk"
-        deadline = None if self.time_limit is None else start + self.time_limit
+        task = self._prepare(X, y, sample_weight, partition, groups, fit_params)
+        context = self._init_callbacks(X, y, task)
+        grown: list[Grown] = []
+        while len(grown) < task.n_trees and not (grown and task.is_over(grown[-1])):
+            grown.append(self._grow(task, grown, context))
+        _warn_of([failure for one in grown for failure in one.failures])
+        fitted = self._fitted(task, grown)
+        self.__dict__.pop("feature_names_in_", None)
+        self.__dict__.update(fitted)
+        if context is not None:
+            context.call_on_fit_task_end(estimator=self, reconstruction_attributes=fitted)
+        return self
+
+    def _prepare(
+        self, X: Any, y: Any, sample_weight: Any, partition: Any, groups: Any, fit_params: Any
+    ) -> "Task":
+        """Read and check everything that a fit needs."""
+        start, limits = time.monotonic(), self._limits()
         named = resolve_learners(self.learners, self._task)
         table = read_table(X, y, sample_weight, self._task, self.feature_roles, self)
         columns = _columns_of(X)
         _warn_of_rare_classes(table)
-        drawn = self._imputations(table)
+        checkpoint = None if self.checkpoint is None else Checkpoint(self.checkpoint)
+        entropy = int(check_random_state(self.random_state).randint(2**31 - 1))
+        if checkpoint is not None:
+            entropy = checkpoint.entropy(entropy, self.random_state is not None)
+        drawn = self._imputations(table, entropy)
         views, named = seen_by(named, table.schema, drawn[0][1])
         loss = self._loss_for(named, table.classes)
         weight = None if table.weight is None else table.spread(table.weight, 0.0)
         metadata = self._metadata(named, weight, groups, fit_params)
-        learners = self._learners(named, views, table, metadata, loss.proper)
-        entropy = int(check_random_state(self.random_state).randint(2**31 - 1))
-        split_up = self._partitions(table, partition, groups)
-        repeats: list[tuple[Tree, Problem, Evidence]] = []
-        failures: list[FitFailure] = []
-        fits, stopped = FitCount(), False
-        for repeat in range(self.n_repeats * len(drawn)):
-            stopped = stopped or (deadline is not None and time.monotonic() >= deadline)
-            if repeats and stopped:
-                break
-            seeds = Seeds(entropy, repeat)
-            parts = split_up(seeds).pooled() if mixes else split_up(seeds)
-            X_drawn = drawn[repeat % len(drawn)][1]
-            problem = Problem(
-                X_drawn, table.y, table.weight, parts, learners, loss, seeds,
-                table.schema.splittable, table.schema.categories,
-                numeric_view(table.schema, X_drawn), deadline,
-            )  # fmt: skip
-            watch = self._watcher(table, loss, repeat, start)
-            tree, seen, grower, late = self._grow(problem, limits, mixes, watch)
-            repeats.append((tree, problem, seen))
-            failures, fits = failures + grower.failures, fits + grower.fits
-            stopped = stopped or late
-        verdict = _verdict([(problem, seen) for _, problem, seen in repeats])
-        _warn_of(failures)
-        self._adopt([tree for tree, _, _ in repeats], repeats[0][1], table, columns, failures)
-        self.fits_, self.verdict_ = fits, verdict
-        self.imputations_ = tuple(imputation for imputation, _ in drawn if imputation is not None)
-        self.stopped_ = "time_limit" if stopped else None
-        return self
+        return Task(
+            table=table,
+            columns=columns,
+            drawn=drawn,
+            loss=loss,
+            learners=self._learners(named, views, table, metadata, loss.proper),
+            split_up=self._partitions(table, partition, groups),
+            limits=limits,
+            n_trees=self.n_repeats * len(drawn),
+            entropy=entropy,
+            start=start,
+            time_limit=self.time_limit,
+            checkpoint=checkpoint,
+        )
 
-    def _grow(
-        self, problem: Problem, limits: Limits, mixes: bool, watch: Callable[[GrowingNode], None]
-    ) -> tuple[Tree, Evidence, Grower, bool]:
-        """Grow one tree; return it, what judges it, how it grew, and whether time was up."""
-        with Executor(self.n_jobs, problem.deadline) as executor:
+    def _grow(self, task: "Task", before: list["Grown"], context: Any) -> "Grown":
+        """Grow the next tree: partition, search, weigh, freeze."""
+        mixes = self.weights == "shrunk"
+        problem = task.problem(len(before), mixes)
+        watcher = self._watcher(task, before, context)
+        with (
+            closing(task.journal(len(before), self._identity(problem))) as journal,
+            Executor(self.n_jobs, task.deadline, self.learner_timeout) as executor,
+        ):
             shared = problem.shared(executor)
             mixer = Mixer(shared, self.shrinkage) if mixes else None
             search = self._search_for(problem.learners)
-            grower = Grower(shared, limits, executor, search, mixer, watch=watch)
-            grower.grow()
-            late = executor.is_late
-            weights = (
-                mixture_weights(grower) if mixes else weigh(problem, grower, limits.min_samples_val)
+            grower = Grower(
+                shared, task.limits, executor, search, mixer, watcher=watcher, journal=journal
             )
-            tree = grower.freeze(weights, self.refit)
-        return tree, evidence(problem, grower, weights), grower, late
+            stopped = grower.grow()
+            return self._frozen(problem, grower, stopped)
 
-    def _watcher(
-        self, table: Table, loss: Loss, repeat: int, start: float
-    ) -> Callable[[GrowingNode], None]:
-        """Return what is told of every node that is decided: nothing, or a line on stderr."""
-        if not self.verbose:
-            return lambda node: None
+    def _frozen(self, problem: Problem, grower: Grower, stopped: str | None) -> "Grown":
+        """Weigh and freeze a tree as it stands."""
+        mixes = grower.mixer is not None
+        least = grower.limits.min_samples_val
+        weights = mixture_weights(grower) if mixes else weigh(problem, grower, least)
+        tree = grower.freeze(weights, self.refit)
+        seen = evidence(problem, grower, weights)
+        return Grown(tree, problem, seen, grower.failures, grower.fits, stopped)
 
-        def tell(node: GrowingNode) -> None:
-            tree = f"tree {repeat + 1}, " if self.n_repeats > 1 else ""
-            what = f"{tree}node {node.id} ({len(node.region.train)} rows): "
-            if node.split is None:
-                what += f"a leaf, {loss.name} {node.loss:.4g}"
-            else:
-                rule, _ = rules(node.split, table.schema.columns, 4)
-                what += f"{rule}, {loss.name} {node.loss:.4g} → {node.split_loss:.4g}"
-            print(f"{what}  [{time.monotonic() - start:.0f} s]", file=sys.stderr, flush=True)
+    def _identity(self, problem: Problem) -> dict[str, str]:
+        """Return digests of everything that a tree depends on, by name."""
+        learners = [(a.name, a.estimator, a.metadata) for a in problem.learners]
+        limits = replace(self._limits(), max_depth=None)
+        return {
+            "X": digest_of(problem.X, problem.columns, sorted(problem.categories)),
+            "y": digest_of(problem.y),
+            "sample_weight": digest_of(problem.weight),
+            "folds or parts": digest_of(problem.partition.fold, problem.partition.weighing),
+            "random_state": digest_of(problem.seeds.entropy, problem.seeds.repeat),
+            "learners": digest_of(learners),
+            "loss": digest_of(problem.loss.name),
+            "search": digest_of(self._search_for(problem.learners)),
+            "weights": digest_of(self.weights, self.shrinkage),
+            "limits": digest_of(list(asdict(limits).items())),
+            "versions": digest_of(sklearn.__version__, np.__version__),
+        }
 
-        return tell
+    def _init_callbacks(self, X: Any, y: Any, task: "Task") -> Any:
+        """Return the context of scikit-learn's callbacks, if there are any."""
+        if not getattr(self, "_skl_callbacks", None):
+            return None
+        context = self._init_callback_context(max_subtasks=task.n_trees)
+        context.call_on_fit_task_begin(estimator=self, X=X, y=y)
+        return context
 
-    def _imputations(self, table: Table) -> list[tuple[Imputation | None, FloatArray]]:
+    def _watcher(self, task: "Task", before: list["Grown"], context: Any) -> Watcher:
+        """Return what is told how a tree grows."""
+        tree = f"tree {len(before) + 1}, " if task.n_trees > 1 else ""
+        watchers: list[Watcher] = []
+        if self.verbose == 1:
+            watchers.append(Lines(task.table.schema.columns, tree, task.start))
+        if self.verbose > 1:
+            watchers.append(LiveLine(tree, task.start, task.time_limit))
+        if context is not None:
+
+            def fitted(grower: Grower) -> dict[str, Any]:
+                return self._fitted(task, [*before, self._frozen(grower.problem, grower, None)])
+
+            watchers.append(Calls(self, context, fitted))
+        return All(watchers)
+
+    def _imputations(self, table: Table, entropy: int) -> Imputations:
         """Return the training rows with their gaps, or as often as they are drawn without."""
         _check_choice("imputation", self.imputation, ("native", "mice"))
         _check_number("n_imputations", self.n_imputations, Integral, 1)
         if self.imputation == "native" or not np.isnan(table.X).any():
             return [(None, table.X)]
-        seeds = check_random_state(self.random_state).randint(2**31 - 1, size=self.n_imputations)
+        seeds = np.random.default_rng(entropy).integers(2**31 - 1, size=self.n_imputations)
         return [draw(table.schema, table.X, int(seed)) for seed in seeds]
 
     def _search_for(self, learners: tuple[Learner, ...]) -> str:
@@ -247,29 +361,28 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
             return self.search
         return "exhaustive" if all(map(has_closed_form, learners)) else "racing"
 
-    def _adopt(
-        self,
-        trees: list[Tree],
-        problem: Problem,
-        table: Table,
-        columns: dict[str, Any],
-        failures: list[FitFailure],
-    ) -> None:
-        """Take on a finished fit: nothing of the estimator changes before this."""
-        takes_nan = {learner.name: learner.allows_nan for learner in problem.learners}
+    def _fitted(self, task: "Task", grown: list["Grown"]) -> dict[str, Any]:
+        """Return the attributes of a finished fit: nothing of the estimator changes before."""
+        trees = tuple(one.tree for one in grown)
+        first, table = grown[0].problem, task.table
+        takes_nan = {learner.name: learner.allows_nan for learner in first.learners}
         used = [predictor for tree in trees for predictor in tree.predictors if predictor.models]
-        self.__dict__.pop("feature_names_in_", None)
-        self.__dict__.update(columns)
-        self.trees_ = tuple(trees)
-        self.tree_ = trees[0]
-        self.loss_ = problem.loss
-        self.schema_ = table.schema
-        self.partition_ = table.spread(problem.partition.codes, NO_PART)
-        self.fit_failures_ = failures
-        self._needed = [] if all(takes_nan[p.learner] for p in used) else never_missing(table)
-        self._half_is_second = isinstance(problem.loss, Error) and problem.loss.half_is_second
-        if table.classes is not None:
-            self.classes_ = table.classes
+        fitted = {
+            **task.columns,
+            "trees_": trees,
+            "tree_": trees[0],
+            "loss_": first.loss,
+            "schema_": table.schema,
+            "partition_": table.spread(first.partition.codes, NO_PART),
+            "fit_failures_": [failure for one in grown for failure in one.failures],
+            "fits_": sum((one.fits for one in grown), FitCount()),
+            "verdict_": _verdict([(one.problem, one.evidence) for one in grown]),
+            "imputations_": tuple(filled for filled, _ in task.drawn if filled is not None),
+            "stopped_": grown[-1].stopped or ("time_limit" if len(grown) < task.n_trees else None),
+            "_needed": [] if all(takes_nan[p.learner] for p in used) else never_missing(table),
+            "_half_is_second": isinstance(first.loss, Error) and first.loss.half_is_second,
+        }
+        return fitted if table.classes is None else {**fitted, "classes_": table.classes}
 
     def _limits(self) -> Limits:
         _check_choice("weights", self.weights, ("shrunk", "path"))
@@ -282,10 +395,13 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         _check_number("shrinkage", self.shrinkage, Real, 0)
         _check_number("n_repeats", self.n_repeats, Integral, 1)
         _check_number("verbose", self.verbose, Integral, 0)
-        if self.time_limit is not None:
-            _check_number("time_limit", self.time_limit, Real, 0)
+        for name in ("time_limit", "learner_timeout"):
+            if getattr(self, name) is not None:
+                _check_number(name, getattr(self, name), Real, 0)
         if self.max_depth is not None:
             _check_number("max_depth", self.max_depth, Integral, 0)
+        if not (self.checkpoint is None or isinstance(self.checkpoint, (str, PathLike))):
+            raise InvalidInputError(f"checkpoint={self.checkpoint!r}: it must be a folder or None")
         if not (self.n_jobs is None or isinstance(self.n_jobs, Integral)):
             raise InvalidInputError(f"n_jobs={self.n_jobs!r}: it must be a whole number or None")
         return Limits(
@@ -544,8 +660,17 @@ class ToPsClassifier(ClassifierMixin, _TreesOfPredictors):  # type: ignore[misc]
     time_limit : float or None, default=None
         Seconds after which no further fit is begun. What is there then is a complete model: leaves
         with the most to gain are split first, and ``stopped_`` says ``"time_limit"``.
+    learner_timeout : float or None, default=None
+        Seconds that one fit of a slow learner may take; one that takes longer is cut off and costs
+        its candidate. Fits then run in processes of their own, also with ``n_jobs=1``.
+    checkpoint : str, path or None, default=None
+        Folder for a journal of the fit. The same call after a crash or a kill goes on there,
+        without fitting again what was done, and ends with the same tree; so does one with a larger
+        ``max_depth`` or ``time_limit``. The folder holds pickled models: go on only with one that
+        you trust.
     verbose : int, default=0
-        1 prints a line on stderr for every node.
+        1 prints a line on stderr for every node. For a bar, ``set_callbacks(ProgressBar())`` of
+        `sklearn.callback`; a callback whose ``on_fit_task_end`` returns True ends the growth.
     n_jobs : int or None, default=None
         Parallel fits, through joblib. The tree is the same for any number.
     random_state : int, RandomState or None, default=None
@@ -567,7 +692,7 @@ class ToPsClassifier(ClassifierMixin, _TreesOfPredictors):  # type: ignore[misc]
     fit_failures_ : list of FitFailure
         Candidates lost because a learner failed.
     stopped_ : str or None
-        ``"time_limit"`` if that ended the growth.
+        ``"time_limit"`` or ``"callback"`` if that ended the growth.
     fits_ : FitCount
         Fits of slow learners that the search made, and that an exhaustive one would make.
     n_features_in_, feature_names_in_
@@ -653,7 +778,7 @@ class ToPsRegressor(RegressorMixin, _TreesOfPredictors):  # type: ignore[misc]
         What splits and learners are chosen by; ``"auto"`` is mean squared error.
     validation, weights, shrinkage, search, n_thresholds, max_depth, min_samples_leaf, \
 min_samples_val, min_gain, min_gain_se, refit, n_repeats, feature_roles, imputation, \
-n_imputations, time_limit, verbose, n_jobs, random_state
+n_imputations, time_limit, learner_timeout, checkpoint, verbose, n_jobs, random_state
         As in `ToPsClassifier`.
 
     Attributes

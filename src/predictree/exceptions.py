@@ -9,6 +9,7 @@
     ├── PredictionError (also a ValueError)       a kept predictor gave no number for a row
     ├── InvalidTreeError (also a ValueError)      a tree that contradicts itself
     ├── DatasetError (also an OSError)            a data set that cannot be had, or is not the one
+    ├── CheckpointError (also a ValueError)       a checkpoint that cannot be continued
     ├── DamagedModelError (also a ValueError)     a file that holds no sound model
     ├── UntrustedTypeError (also a TypeError)     a file with types that nobody trusts
     └── MissingExtraError (also an ImportError)   an optional dependency that is not installed
@@ -16,6 +17,7 @@
     UserWarning
     ├── LearnerFailedWarning                      candidates lost during a fit that went on
     ├── RareClassWarning                          a class with few rows to learn from and to judge
+    ├── CheckpointWarning                         a checkpoint that cannot be written any more
     ├── ModelVersionWarning                       a file from another version of scikit-learn
     ├── UndefinedLossWarning                      the loss judges nothing, so nothing is split
     ├── CensoringWarning                          weights against censoring had to be limited
@@ -53,6 +55,10 @@ class DatasetError(PredictreeError, OSError):
     """A data set could not be downloaded or read, or is not the one it should be."""
 
 
+class CheckpointError(PredictreeError, ValueError):
+    """A checkpoint is damaged, of another fit, or in use."""
+
+
 class DamagedModelError(PredictreeError, ValueError):
     """A file is not a model, is incomplete, contradicts itself, or is from a newer version."""
 
@@ -87,6 +93,10 @@ class LearnerFailedWarning(UserWarning):
 
 class RareClassWarning(UserWarning):
     """A class has so few rows that what is learned and judged on them is uncertain."""
+
+
+class CheckpointWarning(UserWarning):
+    """A checkpoint cannot be written any more; the fit goes on without it."""
 
 
 class ModelVersionWarning(UserWarning):

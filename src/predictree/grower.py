@@ -2,7 +2,8 @@
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
@@ -11,17 +12,34 @@ from typing import Any
 import numpy as np
 
 from predictree.appraisal import ITSELF, Candidate, Pool, Side, Site
+from predictree.checkpoint import Journal, Names, Step
 from predictree.decision import decide
-from predictree.exceptions import InvalidInputError, NoPredictorError, UndefinedLossWarning
+from predictree.exceptions import (
+    CheckpointError,
+    InvalidInputError,
+    NoPredictorError,
+    UndefinedLossWarning,
+)
 from predictree.execution import Executor, Failure, OutOfTimeError, attempt, muted_warnings
 from predictree.learners import fit_by_sums, has_closed_form
 from predictree.losses import tolerance
 from predictree.mixing import TRACE, Mixer, Mixture, squared_error
 from predictree.problem import ROOT_PATH, Problem, Region
 from predictree.search import SEARCHES, FitCount, Limits, Proposal, Search
-from predictree.tree import FloatArray, IntArray, Model, Node, PathWeight, Predictor, Split, Tree
+from predictree.tree import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Model,
+    Node,
+    PathWeight,
+    Predictor,
+    Split,
+    Tree,
+)
 
 PredictorKey = tuple[int, int]  # the node it was trained on, and the learner's place in 𝒜
+FitTask = tuple[int, int, IntArray, int]  # a learner, the fold to leave out, rows, a node's path
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +107,22 @@ class Kept:
     v2: FloatArray
 
 
+class Watcher:
+    """Is told how a tree grows; this one is not interested."""
+
+    @contextmanager
+    def watching(self, grower: "Grower") -> Iterator[None]:
+        """Watch as long as the tree grows."""
+        yield
+
+    def begins(self, grower: "Grower", node: GrowingNode) -> None:
+        """Hear that a node is looked at."""
+
+    def ends(self, grower: "Grower", node: GrowingNode) -> bool:
+        """Hear that a node is decided; return whether to grow no further."""
+        return False
+
+
 @dataclass
 class Grower:
     """Grows the locally optimal tree of predictors of a problem.
@@ -107,27 +141,30 @@ class Grower:
     failures: list[FitFailure] = field(default_factory=list)
     fits: FitCount = field(default_factory=FitCount)
     global_models: dict[PredictorKey, tuple[Model, ...]] = field(default_factory=dict)
-    watch: Callable[[GrowingNode], None] = lambda node: None  # is told of nodes that are decided
+    watcher: Watcher = field(default_factory=Watcher)
+    journal: Journal = field(default_factory=Journal)
+    roots: list[int] = field(default_factory=list)  # the learners that the root has
 
-    def grow(self) -> None:
-        """While there are leaves that may be split, split the next.
+    def grow(self) -> str | None:
+        """While there are leaves that may be split, split the next; return what stopped it.
 
-        When time is up the tree is what it is then: every node that stands has its predictor.
+        When time is up, or who watches has seen enough, the tree is what it is then: every node
+        that stands has its predictor.
         """
-        frontier = [self._plant()]
-        with muted_warnings():
-            while frontier and not self.executor.is_late:
+        with self.watcher.watching(self):
+            frontier = [self._plant()]
+            while frontier:
                 node = frontier.pop(self._most_to_gain(frontier))
+                self.watcher.begins(self, node)
                 try:
-                    frontier.extend(self._split(node))
+                    self.executor.check()
+                    with muted_warnings():
+                        frontier.extend(self._split(node))
                 except OutOfTimeError:
-                    break
-                self.watch(node)
-
-    @property
-    def _in_any_case(self) -> Problem:
-        """The problem, for what must be fitted whatever the time."""
-        return replace(self.problem, deadline=None)
+                    return "time_limit"
+                if self.watcher.ends(self, node):
+                    return "callback"
+        return "time_limit" if self.executor.is_late else None
 
     def _most_to_gain(self, frontier: list[GrowingNode]) -> int:
         """Return the place of the next node: the first, or the most lossy if time is limited."""
@@ -140,6 +177,7 @@ class Grower:
         """Take h_X: the learner, trained on all of S, with the least loss on V¹."""
         region = self.problem.root
         pool = self._fit_globally(region)
+        self.roots = [h.learner for h in pool]
         if self.mixer is not None and pool:
             return self._plant_mixture(region, pool)
         while pool:
@@ -167,18 +205,24 @@ class Grower:
     def _fit_globally(self, region: Region) -> Pool:
         """Train every learner on all of S; these models are at hand when a node wants one."""
         problem, n_folds = self.problem, self.problem.partition.n_folds
-        slow = [i for i, learner in enumerate(problem.learners) if not fit_by_sums(learner)]
+        fitted: dict[int, list[Model | Failure]] = {}
+        for i in range(len(problem.learners)):
+            known = self.journal.models(ROOT_PATH, i)
+            if known is not None:
+                fitted[i] = [*known]
+        slow = [i for i, a in enumerate(problem.learners) if not fit_by_sums(a) and i not in fitted]
         tasks = [(i, f, region.train, ROOT_PATH) for i in slow for f in range(n_folds)]
-        fits = self.executor.map(partial(fit_one, problem), tasks)
-        fitted: dict[int, list[Model | Failure]] = {i: [] for i in slow}
+        fits = self._fits(tasks)
+        fitted |= {i: [] for i in slow}
         try:
             for i in slow:
                 fitted[i] += islice(fits, n_folds)
+                self._note(ROOT_PATH, i, fitted[i])
         except OutOfTimeError:
-            done = [i for i in slow if len(fitted[i]) == n_folds]
+            done = [i for i in fitted if len(fitted[i]) == n_folds]
             if not done and len(slow) == len(problem.learners):  # a model needs one
                 first = fitted[slow[0]]
-                first += [fit_one(self._in_any_case, task) for task in tasks[len(first) : n_folds]]
+                first += self._fits(tasks[len(first) : n_folds], in_any_case=True)
             for i in slow:
                 if len(fitted[i]) < n_folds:
                     name = problem.learners[i].name
@@ -226,26 +270,79 @@ class Grower:
         return pool[first], float(losses[first])
 
     def _split(self, node: GrowingNode) -> tuple[GrowingNode, ...]:
-        """Split a node if that lowers its loss on V¹; return the new leaves.
+        """Split a node if that lowers its loss on V¹; return the new leaves."""
+        leaves: tuple[GrowingNode, ...] = ()
+        if not self._is_final(node):
+            step = self._done_before(node)
+            leaves = self._take(node, self._decide(node) if step is None else step)
+        node.pool = []  # every child has its own; a leaf needs none
+        return leaves
+
+    def _is_final(self, node: GrowingNode) -> bool:
+        """Whether a node is not to be split whatever the gain."""
+        at_limit = self.limits.max_depth is not None and node.depth >= self.limits.max_depth
+        return at_limit or not np.isfinite(node.loss)
+
+    def _decide(self, node: GrowingNode) -> Step:
+        """Search a node, keep what the best split needs, and write it in the journal."""
+        before, fits = len(self.failures), self.fits
+        split, loss, sides = self._best_split(node)
+        lost = tuple((f.learner, f.reason, f.count) for f in self.failures[before:])
+        made = FitCount(self.fits.made - fits.made, self.fits.exhaustive - fits.exhaustive)
+        step = Step(split, loss, sides, lost, made)
+        self.journal.keep_step(node.path, self.roots, self._names, step)
+        return step
+
+    def _done_before(self, node: GrowingNode) -> Step | None:
+        """Return what the journal has on a node, with everything that searching it would leave."""
+
+        def divide(split: Split) -> tuple[tuple[Region, BoolArray], tuple[Region, BoolArray]]:
+            left, right = node.region.divide(split, self.problem.X)
+            goes_left = split.goes_left(self.problem.X[node.region.v1, split.feature])
+            return (left, goes_left), (right, ~goes_left)
+
+        step = self.journal.step(node.path, self.roots, self._names, node.pool, divide)
+        if step is None:
+            return None
+        if self.mixer is None and step.split is not None:
+            outcome = self._keep(_with_paths(node, step.sides))
+            if outcome is not None:
+                raise CheckpointError(f"a model in the checkpoint is not sound: {outcome[1]}")
+        self.fits += step.fits
+        self.failures += [FitFailure(node.id, *loss) for loss in step.losses]
+        return step
+
+    def _take(self, node: GrowingNode, step: Step) -> tuple[GrowingNode, ...]:
+        """Give a node the children that were decided."""
+        if step.split is None:
+            return ()
+        left, right = (
+            self._add(node, path, side, self._own_loss(side))
+            for side, path in _with_paths(node, step.sides)
+        )
+        node.split, node.split_loss, node.children = step.split, step.loss, (left, right)
+        return left, right
+
+    @property
+    def _names(self) -> Names:
+        ids = {node.path: node.id for node in self.nodes}
+        return Names(lambda i: self.nodes[i].path, ids.__getitem__)
+
+    def _best_split(self, node: GrowingNode) -> tuple[Split | None, float | None, tuple[Side, ...]]:
+        """Return the best split whose predictors can be kept, its loss and its sides.
 
         A choice that cannot be kept is struck out, and the search is made again without it; if it
         came from a closed form, the learner itself is tried first.
         """
         barred: set[int] = set()
         one_by_one: set[int] = set()
-        leaves: tuple[GrowingNode, ...] = ()
         while (proposal := self._propose(node, barred, one_by_one)) is not None:
-            sides = [(proposal.left, 2 * node.path), (proposal.right, 2 * node.path + 1)]
+            sides = _with_paths(node, (proposal.left, proposal.right))
             outcome = None if self.mixer is not None else self._keep(sides, one_by_one)
             if self.mixer is not None and self.executor.deadline is not None:
                 sides = self._fit_now(sides)
             if outcome is None:
-                leaves = tuple(
-                    self._add(node, path, side, self._own_loss(side)) for side, path in sides
-                )
-                node.split, node.split_loss = proposal.split, proposal.loss
-                node.children = (leaves[0], leaves[1])
-                break
+                return proposal.split, proposal.loss, tuple(side for side, _ in sides)
             lost, failure = outcome
             quick = has_closed_form(self.problem.learners[lost.learner])
             if lost.owner is ITSELF and quick and lost.learner not in one_by_one:
@@ -256,15 +353,11 @@ class Grower:
                 barred.add(lost.learner)
             else:
                 node.pool = [h for h in node.pool if h.key != lost.key]
-        node.pool = []  # every child has its own; a leaf needs none
-        return leaves
+        return None, None, ()
 
     def _propose(
         self, node: GrowingNode, barred: set[int], one_by_one: set[int]
     ) -> Proposal | None:
-        at_limit = self.limits.max_depth is not None and node.depth >= self.limits.max_depth
-        if at_limit or not np.isfinite(node.loss):
-            return None
         site = Site(
             node.region,
             node.path,
@@ -318,12 +411,11 @@ class Grower:
             own = [h.learner for h in side.pool if h.owner is ITSELF]
             weighed = [i for i in own if side.mixture.weights[ITSELF, i] >= TRACE]
             folds = range(self.problem.partition.n_folds)
-            tasks = [(i, f, side.region.train, path) for i in weighed for f in folds]
-            fits = self.executor.map(partial(fit_one, self.problem), tasks)
+            fits = self._fits([(i, f, side.region.train, path) for i in weighed for f in folds])
             for i in weighed:
-                models = [m for m in islice(fits, len(folds)) if not isinstance(m, Failure)]
-                if len(models) == len(folds):
-                    self.global_models[len(self.nodes) + offset, i] = tuple(models)
+                models = self._note(path, i, list(islice(fits, len(folds))))
+                if models is not None:
+                    self.global_models[len(self.nodes) + offset, i] = models
             known = {i for owner, i in self.global_models if owner == len(self.nodes) + offset}
             pool = [h for h in side.pool if h.owner is not ITSELF or h.learner in known]
             ready.append((replace(side, pool=pool), path))
@@ -331,12 +423,14 @@ class Grower:
 
     def _refit(
         self, key: PredictorKey, region: Region, path: int, side: Side, by_sums: bool
-    ) -> Kept:
+    ) -> Kept | Failure:
         """Return the models of a predictor, after checking that they are those that were judged."""
         models = self.global_models.get(key)
         if models is None:
-            learner = self.problem.learners[key[1]]
-            models = self.problem.fit(learner, region.train, path, by_sums)
+            fitted = self._fitted(key[1], region, path, by_sums)
+            if isinstance(fitted, Failure):
+                return fitted
+            models = fitted
             again = self.problem.held_out(models, side.region.v1)
             size = np.abs(side.choice.scores).max()
             if not np.allclose(again, side.choice.scores, rtol=1e-4, atol=1e-6 * size):
@@ -345,6 +439,41 @@ class Grower:
                     "it a random_state"
                 )
         return Kept(models, self.problem.held_out(models, self.problem.partition.v2))
+
+    def _fitted(
+        self, i: int, region: Region, path: int, by_sums: bool
+    ) -> tuple[Model, ...] | Failure:
+        """Return the models of a learner on a region: from the journal, by sums, or fitted."""
+        models = self.journal.models(path, i)
+        if models is not None:
+            return models
+        if by_sums and fit_by_sums(self.problem.learners[i]):
+            return self.problem.fit(self.problem.learners[i], region.train, path)
+        folds = range(self.problem.partition.n_folds)
+        fitted = list(self._fits([(i, f, region.train, path) for f in folds]))
+        models = self._note(path, i, fitted)
+        return next(m for m in fitted if isinstance(m, Failure)) if models is None else models
+
+    def _fits(self, tasks: list[FitTask], in_any_case: bool = False) -> Iterator[Model | Failure]:
+        """Fit learners one by one; in any case means whatever the time."""
+        problem = replace(self.problem, deadline=None) if in_any_case else self.problem
+        return self.executor.map(
+            partial(fit_one, problem),
+            tasks,
+            who=lambda task: problem.learners[task[0]].name,
+            lost=lambda failure: failure,
+            in_any_case=in_any_case,
+        )
+
+    def _note(
+        self, path: int, i: int, fitted: list[Model | Failure], refitted: bool = False
+    ) -> tuple[Model, ...] | None:
+        """Write the models of a predictor in the journal and return them; None if one failed."""
+        models = tuple(model for model in fitted if not isinstance(model, Failure))
+        if len(models) < len(fitted):
+            return None
+        self.journal.keep_models(path, i, models, refitted)
+        return models
 
     def _own_loss(self, side: Side) -> float:
         return self.problem.loss.value(self.problem.judged(side.region.v1), side.scores)
@@ -397,8 +526,11 @@ class Grower:
         """Return the models of predictors; those that are not at hand are fitted."""
         n_folds = self.problem.partition.n_folds
         refit = refit and n_folds > 1 and not self.executor.is_late
-        self.executor.deadline = None
         at_hand = {} if refit else self.global_models | self._kept_models()
+        for owner, i in keys:
+            known = self.journal.models(self.nodes[owner].path, i, refit)
+            if known is not None and (owner, i) not in at_hand:
+                at_hand[owner, i] = known
         wanted = [key for key in keys if key not in at_hand]
         folds = [n_folds] if refit else range(n_folds)  # n_folds is the fold of no row
         tasks = [
@@ -406,13 +538,15 @@ class Grower:
             for key in wanted
             for f in folds
         ]
-        fits = self.executor.map(partial(fit_one, self._in_any_case), tasks)
+        fits = self._fits(tasks, in_any_case=True)
         for key in wanted:
             fitted = list(islice(fits, len(folds)))
-            failed = [model for model in fitted if isinstance(model, Failure)]
-            self._record(key[0], failed)
-            if not failed:
-                at_hand[key] = tuple(fitted)  # type: ignore[arg-type]
+            self._record(key[0], [model for model in fitted if isinstance(model, Failure)])
+            models = self._note(self.nodes[key[0]].path, key[1], fitted, refit)
+            if models is not None:
+                at_hand[key] = models
+        if not refit:
+            self.global_models |= at_hand  # asked again, they are there
         return {key: at_hand[key] for key in keys if key in at_hand}
 
     def _kept_models(self) -> dict[PredictorKey, tuple[Model, ...]]:
@@ -442,11 +576,16 @@ class Grower:
         )
 
 
-def fit_one(problem: Problem, task: tuple[int, int, IntArray, int]) -> Model | Failure:
+def fit_one(problem: Problem, task: FitTask) -> Model | Failure:
     """Fit one learner without one fold, on the rows of the node at a path."""
     i, fold, train, path = task
     learner = problem.learners[i]
     return attempt(learner.name, partial(problem.fit_fold, learner, train, path, fold))
+
+
+def _with_paths(node: GrowingNode, sides: Iterable[Side]) -> list[tuple[Side, int]]:
+    """Return the sides of a node's split, with the paths of the children they become."""
+    return [(side, 2 * node.path + right) for right, side in enumerate(sides)]
 
 
 def _rescaled(shares: list[Share], models: Mapping[PredictorKey, Any]) -> list[Share]:

@@ -1,7 +1,8 @@
 """Save and load fitted models in files that hold data and no code.
 
-A file is a zip archive: ``predictree.json`` says what wrote it, the rest is skops' format: one
-description, ``schema.json``, and the arrays. Our own objects are in it as plain records
+A file is a zip archive: ``predictree.json`` says what wrote it, ``summary.json`` is for those who
+only want to read about the model (`summary_of`), the rest is skops' format: one description,
+``schema.json``, and the arrays. Our own objects are in it as plain records
 (`predictree.records`), the learners' models as skops keeps them. Loading is parse, judge, build:
 nothing is imported or built before every type in the file is known to be wanted.
 
@@ -14,11 +15,9 @@ import json
 import os
 import warnings
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import IO, Any
-from uuid import uuid4
+from typing import Any
 
 import numpy as np
 import sklearn
@@ -33,15 +32,18 @@ from predictree.exceptions import (
     ModelVersionWarning,
     UntrustedTypeError,
 )
+from predictree.files import replacing
+from predictree.inspection.summary import summarise
 from predictree.records import ESTIMATORS, from_record, to_record
 from predictree.soundness import check_model
 
 PROTOCOL = 1
-HEADER, SCHEMA = "predictree.json", "schema.json"
+HEADER, SCHEMA, SUMMARY = "predictree.json", "schema.json", "summary.json"
 FORMAT = "predictree model"
 MAX_BYTES = 8 << 30  # of everything in a file, unpacked
 MAX_SCHEMA = 1 << 30  # of the description, unpacked
 MAX_HEADER = 1 << 16
+MAX_SUMMARY = 1 << 28
 MAX_MEMBERS = 1_000_000
 WITHIN = -1  # the size of a node that is still being counted: it must not occur within itself
 
@@ -105,7 +107,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> int:
     """
     content = dumps(model)
     target = Path(os.path.realpath(path))
-    with _replacing(target) as file:
+    with replacing(target) as file:
         file.write(content)
     return len(content)
 
@@ -157,6 +159,7 @@ def dumps(model: Any) -> bytes:
     buffer = io.BytesIO(content)
     with zipfile.ZipFile(buffer, "a", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(HEADER, json.dumps(_header()))
+        archive.writestr(SUMMARY, json.dumps(summarise(model)))
         _check_members(archive)
     return buffer.getvalue()
 
@@ -176,12 +179,35 @@ def loads(content: bytes, *, trusted: Iterable[str | type] | None = None) -> Any
     except (DamagedModelError, UntrustedTypeError):
         raise
     except Exception as error:
-        raise DamagedModelError(
-            f"the file cannot be read as a model ({type(error).__name__}: {error}): it is damaged, "
-            "or was not written by predictree.save"
-        ) from error
+        raise _unreadable(error) from error
     _warn_of_versions(header)
     return model
+
+
+def summary_of(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return what there is to read about a saved model; no learner is built, no skops needed.
+
+    Parameters
+    ----------
+    path : str or path
+
+    Returns
+    -------
+    dict
+        See `predictree.inspection.summarise`.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            sizes = _check_members(archive)
+            _read_header(archive, sizes)
+            _require(sizes.get(SUMMARY, MAX_SUMMARY + 1) <= MAX_SUMMARY, f"it has no {SUMMARY}")
+            summary = json.loads(archive.read(SUMMARY))
+    except (DamagedModelError, OSError):
+        raise
+    except Exception as error:
+        raise _unreadable(error) from error
+    _require(isinstance(summary, dict) and "task" in summary, f"bad {SUMMARY}")
+    return dict(summary)
 
 
 def _skops() -> Any:
@@ -207,6 +233,13 @@ def _build(skops: Any, content: bytes, trusted: list[str]) -> Any:
         raise
 
 
+def _unreadable(error: Exception) -> DamagedModelError:
+    return DamagedModelError(
+        f"the file cannot be read as a model ({type(error).__name__}: {error}): it is damaged, "
+        "or was not written by predictree.save"
+    )
+
+
 def _is_ours(model: Any) -> bool:
     return ESTIMATORS.get(type(model).__name__) is type(model)
 
@@ -222,29 +255,11 @@ def _header() -> dict[str, Any]:
     }
 
 
-@contextmanager
-def _replacing(target: Path) -> Iterator[IO[bytes]]:
-    """Open a file that takes the place of the target once it is written."""
-    draft = target.with_name(f".{uuid4().hex}.tmp")
-    try:
-        with draft.open("xb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        if target.exists():
-            draft.chmod(target.stat().st_mode)
-        draft.replace(target)
-    finally:
-        draft.unlink(missing_ok=True)
-
-
 def _look_at(content: bytes) -> tuple[dict[str, Any], set[str]]:
     """Check the shape of a file, without building anything; return its header and its types."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         sizes = _check_members(archive)
-        _require(sizes.get(HEADER, MAX_HEADER + 1) <= MAX_HEADER, f"it has no {HEADER}")
-        header = json.loads(archive.read(HEADER))
-        _check_header(header)
+        header = _read_header(archive, sizes)
         _require(sizes.get(SCHEMA, MAX_SCHEMA + 1) <= MAX_SCHEMA, f"it has no {SCHEMA}")
         types = Nodes().types_of(json.loads(archive.read(SCHEMA)))
         for name in sizes:
@@ -260,10 +275,17 @@ def _check_members(archive: zipfile.ZipFile) -> dict[str, int]:
     _require(len(members) <= MAX_MEMBERS, f"it has {len(members)} members")
     _require(len(sizes) == len(members), "two members have one name")
     _require(sum(sizes.values()) <= MAX_BYTES, f"it unpacks to {sum(sizes.values())} bytes")
-    known = (HEADER, SCHEMA)
+    known = (HEADER, SCHEMA, SUMMARY)
     odd = [name for name in sizes if name not in known and not name.endswith((".npy", ".bin"))]
     _require(not odd, f"it holds {odd[:1]}, which is neither an array nor a description")
     return sizes
+
+
+def _read_header(archive: zipfile.ZipFile, sizes: Mapping[str, int]) -> dict[str, Any]:
+    _require(sizes.get(HEADER, MAX_HEADER + 1) <= MAX_HEADER, f"it has no {HEADER}")
+    header: dict[str, Any] = json.loads(archive.read(HEADER))
+    _check_header(header)
+    return header
 
 
 def _check_header(header: Any) -> None:

@@ -12,7 +12,7 @@ from math import ceil
 import numpy as np
 from sklearn.linear_model import Ridge
 
-from predictree.execution import Executor, check_deadline
+from predictree.execution import Executor, check_deadline, limited_fit
 from predictree.learners import (
     ClosedForm,
     Design,
@@ -217,7 +217,8 @@ class Problem:
         """Return the model of one fold, by the learner's own fit."""
         check_deadline(self.deadline)
         seed = self.seeds.derive(path, learner.name, f)
-        return learner.fit(self.X, self.y, train[self.partition.fold[train] != f], seed)
+        with limited_fit():
+            return learner.fit(self.X, self.y, train[self.partition.fold[train] != f], seed)
 
     def held_out(self, models: tuple[Model, ...], rows: IntArray) -> FloatArray:
         """Return the scores of validation rows, each from the model that never saw its fold."""

@@ -33,7 +33,8 @@ VALUES: dict[str, Any] = {
         OneHot, Share, Schema, Column, Imputation, Verdict, Comparison, FitCount, FitFailure,
     )
 }  # fmt: skip
-LEFT_OUT = ("partition_", "censoring_", "tree_")  # of the training rows; the first of trees_
+LEFT_OUT = ("partition_", "censoring_", "tree_", "checkpoint", "_skl_callbacks")
+"""What belongs to the training rows or to one fit; and the first of trees_, which is there."""
 BUILT_IN = {name: loss for losses in LOSSES.values() for name, loss in losses.items()}
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import groupby, repeat
+from itertools import groupby
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from predictree.appraisal import (
     pool_of,
 )
 from predictree.execution import Executor, Failure, attempt
-from predictree.learners import Bins, ClosedForm, Cuts, Design, Learner
+from predictree.learners import Bins, ClosedForm, Cuts, Design
 from predictree.losses import tolerance
 from predictree.mixing import Mixer
 from predictree.problem import Problem, Region
@@ -171,13 +171,19 @@ class Search:
         """Train all learners on both sides of splits, slow ones on a share of the rows."""
         flat = [split for splits in by_feature for split in splits]
         region = self.region.shared(self.executor) if self.slow else self.region
-        train = partial(fit_both_sides, self.problem, region, self.site.path, self.slow, share)
-        outcomes = iter(self.executor.map(train, flat)) if self.slow else repeat(([], []))
+        train = partial(fit_both_sides, self.problem, region, self.site.path, share)
+        tasks = [(split, i) for split in flat for i in self.slow]
+        outcomes = self.executor.map(
+            train,
+            tasks,
+            who=lambda task: self.problem.learners[task[1]].name,
+            lost=lambda failure: (failure, failure),
+            fits=2 * self.problem.partition.n_folds,
+        )
         self.made += self._fits_of(len(flat))
-        quick = self.quick_trials(by_feature, *self.closed)
-        for trial, sides in zip(quick, outcomes, strict=False):
-            for place, i in enumerate(self.slow):
-                trial.own[i] = self._joined(sides[0][place], sides[1][place], trial.goes_left)
+        for trial in self.quick_trials(by_feature, *self.closed):
+            for i in self.slow:
+                trial.own[i] = self._joined(*next(outcomes), trial.goes_left)
             yield replace(trial, asked_all=True) if share == 1 else trial
 
     def ranking_trials(self) -> Iterator[Trial]:
@@ -352,24 +358,23 @@ def admissible_splits(problem: Problem, region: Region, limits: Limits) -> Itera
 
 
 def fit_both_sides(
-    problem: Problem, region: Region, path: int, chosen: list[int], share: float, split: Split
-) -> tuple[list[Outcome], list[Outcome]]:
-    """Train learners on a share of either child; return scores on the child's V¹, not models."""
+    problem: Problem, region: Region, path: int, share: float, task: tuple[Split, int]
+) -> tuple[Outcome, Outcome]:
+    """Train a learner on a share of either child; return scores on the child's V¹, not models."""
+    split, i = task
     left, right = region.divide(split, problem.X)
     return (
-        fit_here(problem, left, 2 * path, chosen, share),
-        fit_here(problem, right, 2 * path + 1, chosen, share),
+        fit_here(problem, left, 2 * path, i, share),
+        fit_here(problem, right, 2 * path + 1, i, share),
     )
 
 
-def fit_here(
-    problem: Problem, region: Region, path: int, chosen: list[int], share: float
-) -> list[Outcome]:
-    """Train learners on S of one region; return their scores on V¹, or why they have none."""
+def fit_here(problem: Problem, region: Region, path: int, i: int, share: float) -> Outcome:
+    """Train a learner on S of one region; return its scores on V¹, or why it has none."""
     train = region.train if share == 1 else problem.sample(region.train, share)
+    learner = problem.learners[i]
 
-    def scores(learner: Learner) -> FloatArray:
+    def scores() -> FloatArray:
         return problem.held_out(problem.fit(learner, train, path, by_sums=False), region.v1)
 
-    learners = [problem.learners[i] for i in chosen]
-    return [attempt(learner.name, partial(scores, learner)) for learner in learners]
+    return attempt(learner.name, scores)

@@ -8,6 +8,8 @@ from difflib import get_close_matches
 from io import TextIOWrapper
 from typing import Any, TextIO
 
+from predictree.inspection.summary import as_json
+
 RED, YELLOW = "31", "33"
 
 
@@ -40,18 +42,12 @@ def warn(message: str) -> None:
 
 def print_json(content: Any) -> None:
     """Print plain data as JSON; a number that is none is null."""
-    print(json.dumps(_plain(content), indent=2, ensure_ascii=False, allow_nan=False))
+    print(json.dumps(as_json(content), indent=2, ensure_ascii=False, allow_nan=False))
 
 
-def _plain(content: Any) -> Any:
-    """Return data with floats that JSON does not know replaced by None."""
-    if isinstance(content, dict):
-        return {str(key): _plain(value) for key, value in content.items()}
-    if isinstance(content, list | tuple):
-        return [_plain(value) for value in content]
-    if isinstance(content, float) and not abs(content) < float("inf"):
-        return None
-    return content
+def printable(text: str) -> str:
+    """Return text of unknown origin without what would steer a terminal."""
+    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
 
 
 def table(rows: Sequence[Sequence[str]], right: Iterable[int] = ()) -> str:

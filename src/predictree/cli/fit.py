@@ -9,7 +9,7 @@ import predictree
 from predictree.cli.command import add_command, add_json
 from predictree.cli.config import as_options, config_of
 from predictree.cli.console import nearest, print_json, size, tell
-from predictree.cli.show import describe, print_tree
+from predictree.cli.show import print_tree
 from predictree.cli.tables import (
     READING,
     TableFile,
@@ -21,10 +21,12 @@ from predictree.cli.tables import (
 )
 from predictree.estimators import ToPsClassifier, ToPsRegressor
 from predictree.exceptions import InvalidInputError
+from predictree.inspection.summary import summarise
 from predictree.learners import PRESETS
 from predictree.losses import LOSSES
 from predictree.schema import ROLES
 
+LIVE = 2  # verbose: one line that lives, if stderr is a terminal
 FEW = 10  # different whole numbers that are still taken for classes
 TASKS = {"classification": ToPsClassifier, "regression": ToPsRegressor}
 
@@ -77,10 +79,11 @@ def run(args: argparse.Namespace) -> None:
             f"stopped by --{model.stopped_.replace('_', '-')}: a larger one may grow a larger tree"
         )
     n_bytes = predictree.save(model, args.output)
+    summary = summarise(model)
     if args.json:
-        print_json({"model": args.output, "bytes": n_bytes, "rows": len(X), **describe(model)})
+        print_json({"model": args.output, "bytes": n_bytes, "rows": len(X), **summary})
     else:
-        print_tree(model)
+        print_tree(summary)
     tell(f"saved {args.output}, {size(n_bytes)}")
 
 
@@ -93,7 +96,9 @@ def settings(args: argparse.Namespace) -> dict[str, Any]:
         "n_repeats": args.repeats,
         "max_depth": args.max_depth,
         "time_limit": args.time_limit,
-        "verbose": 1 if args.verbose else None,
+        "learner_timeout": args.learner_timeout,
+        "checkpoint": args.checkpoint,
+        "verbose": 1 if args.verbose else LIVE,
         "feature_roles": dict(args.role) or None,
         "n_jobs": args.jobs,
         "random_state": args.seed,
@@ -231,9 +236,18 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "help": "begin no further fit after this time, such as 90s, 10m or 2h; what is there then "
         "is saved",
     },
+    "learner-timeout": {
+        "type": duration,
+        "metavar": "TIME",
+        "help": "cut off a fit of one learner that takes longer, and go on without it",
+    },
+    "checkpoint": {
+        "metavar": "DIR",
+        "help": "journal the fit here; the same command after a crash goes on where it stood",
+    },
     "verbose": {
         "action": argparse.BooleanOptionalAction,
-        "help": "a line on stderr for every node",
+        "help": "a line on stderr for every node, in place of one that is kept up to date",
     },
     "seed": {
         "type": int,

@@ -1,6 +1,8 @@
 """Models in files, and the rows of a table as a model wants them."""
 
 import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import predictree
@@ -8,11 +10,17 @@ from predictree.cli.console import nearest
 from predictree.cli.tables import TableFile, read_table, require_polars
 from predictree.estimators import ToPsClassifier, ToPsRegressor
 from predictree.exceptions import DamagedModelError, InvalidInputError, UntrustedTypeError
+from predictree.persistence import summary_of
+
+
+def add_model_file(parser: argparse.ArgumentParser) -> None:
+    """Add the file of a model."""
+    parser.add_argument("model", metavar="MODEL", help="a file that `predictree fit` wrote")
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
     """Add the model, and what may be in it."""
-    parser.add_argument("model", metavar="MODEL", help="a file that `predictree fit` wrote")
+    add_model_file(parser)
     parser.add_argument(
         "--trust",
         action="append",
@@ -23,20 +31,33 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def read_model(args: argparse.Namespace) -> Any:
-    """Load the model that a command is given."""
+@contextmanager
+def naming(path: str) -> Iterator[None]:
+    """Name the file of a model in what is wrong with it."""
     try:
-        model = predictree.load(args.model, trusted=args.trust)
+        yield
     except FileNotFoundError as error:
-        raise InvalidInputError(f"{args.model}: there is no such file") from error
+        raise InvalidInputError(f"{path}: there is no such file") from error
     except UntrustedTypeError as error:
         trust = " ".join(f"--trust {name}" for name in error.types)
         raise InvalidInputError(
-            f"{args.model} would build types that are not known to be harmless. If you know where "
+            f"{path} would build types that are not known to be harmless. If you know where "
             f"it comes from, add {trust}"
         ) from error
     except DamagedModelError as error:
-        raise InvalidInputError(f"{args.model}: {error}") from error
+        raise InvalidInputError(f"{path}: {error}") from error
+
+
+def read_summary(args: argparse.Namespace) -> dict[str, Any]:
+    """Read what there is to read about the model that a command is given."""
+    with naming(args.model):
+        return summary_of(args.model)
+
+
+def read_model(args: argparse.Namespace) -> Any:
+    """Load the model that a command is given."""
+    with naming(args.model):
+        model = predictree.load(args.model, trusted=args.trust)
     if not isinstance(model, ToPsClassifier | ToPsRegressor):
         raise InvalidInputError(
             f"{args.model} holds a {type(model).__name__}, which the command line does not know: "

@@ -1,6 +1,7 @@
 """ToPsSurvival: trees of predictors for the probability of an event by each of several horizons."""
 
 import warnings
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -228,7 +229,17 @@ def _fit_each(
 ) -> tuple[ToPsClassifier, ...]:
     """Fit one model a horizon; a row that is not known there has weight zero."""
     pairs = zip(known.cause, known.weight, strict=True)
-    return tuple(clone(template).fit(X, cause, weight, **given) for cause, weight in pairs)
+    return tuple(
+        _copy(template, h).fit(X, cause, weight, **given) for h, (cause, weight) in enumerate(pairs)
+    )
+
+
+def _copy(template: ToPsClassifier, horizon: int) -> ToPsClassifier:
+    """Return the estimator of one horizon; a checkpoint has a folder for each."""
+    copy: ToPsClassifier = clone(template)
+    if copy.checkpoint is not None:
+        copy.set_params(checkpoint=Path(copy.checkpoint) / f"horizon-{horizon}")
+    return copy
 
 
 def _fit_shared(

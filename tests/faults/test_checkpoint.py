@@ -1,0 +1,304 @@
+"""Checkpoints: a fit that is cut off anywhere goes on, fits nothing twice, and ends the same."""
+
+import os
+import random
+import signal
+import time
+import warnings
+from functools import partial
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LinearRegression
+
+from conftest import HELD_OUT
+from faults.learners import Plain, fits
+from predictree import ToPsClassifier, ToPsRegressor
+from predictree.datasets import make_regimes
+from predictree.exceptions import CheckpointError, CheckpointWarning, InvalidInputError
+from predictree.survival import ToPsSurvival
+
+MODES = {
+    "mixtures": {},
+    "paths": HELD_OUT,
+    "refit": {"refit": True},
+    "repeats": {"n_repeats": 2, "validation": 3},
+}
+
+
+def learners(folder=None):
+    return [("linear", LinearRegression()), ("plain", Plain(folder)), ("ridge", Plain(folder))]
+
+
+def estimator(mode, folder=None, **more):
+    settings = {"max_depth": 2, "min_gain_se": 0.0, "random_state": 0, **MODES[mode], **more}
+    return ToPsRegressor(learners(folder), **settings)
+
+
+def assert_same(model, other, X):
+    assert [list(tree) for tree in model.trees_] == [list(tree) for tree in other.trees_]
+    np.testing.assert_array_equal(model.predict(X), other.predict(X))
+    assert model.fits_ == other.fits_
+    assert model.verdict_ == other.verdict_
+
+
+@pytest.fixture
+def marks(tmp_path):
+    folder = tmp_path / "marks"
+    folder.mkdir()
+    return folder
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_finished_fit_is_not_made_again(regimes, mode, tmp_path, marks):
+    X, y = regimes
+    plain = estimator(mode).fit(X, y)
+    first = estimator(mode, str(marks), checkpoint=tmp_path / "c").fit(X, y)
+    assert_same(first, plain, X)
+    assert len(first.tree_) > 1
+    count = fits(marks)[0]
+    assert count > 0
+    again = estimator(mode, str(marks), checkpoint=tmp_path / "c").fit(X, y)
+    assert_same(again, plain, X)
+    assert fits(marks)[0] == count
+
+
+def in_a_process(work):
+    """Run work in a child process and return its id."""
+    child = os.fork()
+    if child == 0:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                work()
+        finally:
+            os._exit(0)
+    return child
+
+
+def outcome(child):
+    """Wait for a child; return whether it was killed."""
+    return os.WIFSIGNALED(os.waitpid(child, 0)[1])
+
+
+def kill_at_write(n, after):
+    """Kill this process at its n-th fsync from now, before or after it."""
+    calls, real = iter(range(n)), os.fsync
+
+    def fatal(descriptor):
+        last = next(calls, None) is None
+        if last and not after:
+            os.kill(os.getpid(), signal.SIGKILL)
+        real(descriptor)
+        if last:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    os.fsync = fatal
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize("mode", MODES)
+def test_killed_at_any_write_it_goes_on(regimes, mode, tmp_path):
+    """Kill before one write and after the next, until there is none."""
+    X, y = regimes
+    plain = estimator(mode).fit(X, y)
+
+    def doomed(n):
+        kill_at_write(n, after=n % 2 == 0)
+        estimator(mode, checkpoint=tmp_path / str(n)).fit(X, y)
+
+    n = 0
+    while outcome(in_a_process(partial(doomed, n))):
+        assert_same(estimator(mode, checkpoint=tmp_path / str(n)).fit(X, y), plain, X)
+        n += 1
+    assert n >= 10  # points
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize("mode", ["mixtures", "paths"])
+def test_killed_at_random_moments_again_and_again(regimes, mode, tmp_path):
+    X, y = regimes
+    start = time.monotonic()
+    plain = estimator(mode).fit(X, y)
+    whole = time.monotonic() - start
+    moments = random.Random(0)
+    for _ in range(12):
+        child = in_a_process(lambda: estimator(mode, checkpoint=tmp_path / "c").fit(X, y))
+        time.sleep(moments.random() * whole / 3)
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    assert_same(estimator(mode, checkpoint=tmp_path / "c").fit(X, y), plain, X)
+
+
+def test_without_a_seed_it_goes_on_with_the_folds_it_had(regimes, tmp_path):
+    X, y = regimes
+    one, two = (
+        ToPsRegressor("lr", checkpoint=tmp_path / "c", max_depth=2).fit(X, y) for _ in range(2)
+    )
+    np.testing.assert_array_equal(one.partition_, two.partition_)
+    assert_same(one, two, X)
+
+
+@pytest.mark.parametrize("mode", ["mixtures", "paths"])
+def test_a_larger_depth_extends_a_finished_fit(regimes, mode, tmp_path, marks):
+    X, y = regimes
+    folder = tmp_path / "c"
+    estimator(mode, str(marks), checkpoint=folder, max_depth=1).fit(X, y)
+    count = fits(marks)[0]
+    deep = estimator(mode, str(marks), checkpoint=folder, max_depth=3).fit(X, y)
+    more = fits(marks)[0] - count
+    assert_same(deep, estimator(mode, max_depth=3).fit(X, y), X)
+    estimator(mode, str(marks), max_depth=3).fit(X, y)
+    assert more < fits(marks)[0] - count - more  # than from the start
+    shallow = estimator(mode, str(marks), checkpoint=folder, max_depth=1).fit(X, y)
+    assert shallow.get_depth() == 1
+
+
+@pytest.mark.filterwarnings("ignore::predictree.exceptions.LearnerFailedWarning")
+def test_more_time_extends_a_fit_that_ran_out_of_it(regimes, tmp_path):
+    X, y = regimes
+    folder = tmp_path / "c"
+    short = estimator("paths", checkpoint=folder, time_limit=0.0).fit(X, y)
+    assert short.stopped_ == "time_limit"
+    assert len(short.tree_) == 1
+    long = estimator("paths", checkpoint=folder, time_limit=1e6).fit(X, y)
+    assert long.stopped_ is None
+    reference = estimator("paths", time_limit=1e6).fit(X, y)
+    np.testing.assert_array_equal(long.predict(X), reference.predict(X))
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        ({"random_state": 1}, "random_state"),
+        ({"learners": "lr"}, "learners"),
+        ({"loss": "mae"}, "loss"),
+        ({"shrinkage": 5.0}, "weights"),
+        ({"min_samples_leaf": 7}, "limits"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_another_fit_is_told_from_this_one(regimes, change, name, tmp_path):
+    X, y = regimes
+    call = {"learners": learners(), "checkpoint": tmp_path, "max_depth": 0, "random_state": 0}
+    ToPsRegressor(**call).fit(X, y)
+    with pytest.raises(CheckpointError, match=rf"another fit, with other .*{name}"):
+        ToPsRegressor(**{**call, **change}).fit(X, y)
+
+
+def test_other_data_are_told_from_these(regimes, tmp_path):
+    X, y = regimes
+    call = ToPsRegressor("lr", checkpoint=tmp_path, max_depth=0, random_state=0)
+    call.fit(X, y)
+    with pytest.raises(CheckpointError, match="with other y:"):
+        call.fit(X, y + 1)
+    with pytest.raises(CheckpointError, match="with other X"):
+        call.fit(X[:-1], y[:-1])
+
+
+@pytest.fixture
+def finished(regimes, tmp_path):
+    X, y = regimes
+    call = estimator("paths", checkpoint=tmp_path / "c")
+    return call, call.fit(X, y).predict(X), tmp_path / "c" / "tree-0"
+
+
+@pytest.mark.parametrize("cut", [1, 2, 30])
+def test_a_torn_last_line_is_tolerated(regimes, finished, cut):
+    call, predictions, folder = finished
+    journal = folder / "journal"
+    journal.write_bytes(journal.read_bytes()[:-cut])
+    np.testing.assert_array_equal(call.fit(*regimes).predict(regimes[0]), predictions)
+
+
+def test_a_last_line_of_rubbish_is_tolerated(regimes, finished):
+    call, predictions, folder = finished
+    journal = folder / "journal"
+    journal.write_bytes(journal.read_bytes() + b"\x00" * 100 + b"\n")
+    np.testing.assert_array_equal(call.fit(*regimes).predict(regimes[0]), predictions)
+
+
+def test_a_corrupt_middle_is_refused(regimes, finished):
+    call, _, folder = finished
+    journal = folder / "journal"
+    lines = journal.read_bytes().splitlines(keepends=True)
+    lines[2] = lines[2].replace(b"1", b"2", 1)
+    journal.write_bytes(b"".join(lines))
+    with pytest.raises(CheckpointError, match=r"line 3 of its journal .* Remove the folder"):
+        call.fit(*regimes)
+
+
+@pytest.mark.parametrize("suffix", ["npz", "models"])
+@pytest.mark.parametrize("damage", ["gone", "changed"])
+def test_damaged_files_are_refused(regimes, finished, suffix, damage):
+    call, _, folder = finished
+    file = sorted(folder.glob(f"*.{suffix}"))[0]
+    if damage == "gone":
+        file.unlink()
+    else:
+        file.write_bytes(file.read_bytes()[:-1] + b"!")
+    with pytest.raises(CheckpointError, match=f"{file.name} .*Remove the folder"):
+        call.fit(*regimes)
+
+
+def test_two_fits_do_not_share_a_folder(regimes, finished):
+    call, _, folder = finished
+    fcntl = pytest.importorskip("fcntl")
+    with (folder / "journal").open("rb") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        with pytest.raises(CheckpointError, match="another fit is writing"):
+            call.fit(*regimes)
+
+
+def test_on_a_full_disk_the_fit_goes_on(regimes, tmp_path, monkeypatch):
+    X, y = regimes
+    plain = estimator("mixtures").fit(X, y)
+    calls, real = [], os.fsync
+
+    def full(descriptor):
+        calls.append(descriptor)
+        if len(calls) > 3:
+            raise OSError(28, "No space left on device")
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.warns(CheckpointWarning, match="No space left"):
+        model = estimator("mixtures", checkpoint=tmp_path / "c").fit(X, y)
+    assert_same(model, plain, X)
+    monkeypatch.undo()
+    assert_same(estimator("mixtures", checkpoint=tmp_path / "c").fit(X, y), plain, X)
+
+
+def test_a_folder_that_cannot_be_is_an_error(regimes, tmp_path):
+    file = tmp_path / "file"
+    file.write_text("no folder")
+    with pytest.raises(CheckpointError, match="cannot be used"):
+        ToPsRegressor("lr", checkpoint=file).fit(*regimes)
+    (tmp_path / "fit.json").write_text("{}")
+    with pytest.raises(CheckpointError, match="cannot be used"):
+        ToPsRegressor("lr", checkpoint=tmp_path).fit(*regimes)
+
+
+@pytest.mark.parametrize("value", [3, True, ["a"]])
+def test_what_is_no_path_is_refused(regimes, value):
+    with pytest.raises(InvalidInputError, match="checkpoint"):
+        ToPsRegressor("lr", checkpoint=value).fit(*regimes)
+
+
+def test_classes_and_gaps_go_on_as_well(tmp_path):
+    X, y, *_ = make_regimes(300, random_state=0, task="classification")
+    X = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
+    call = ToPsClassifier(
+        "lr", imputation="mice", n_imputations=2, checkpoint=tmp_path, max_depth=1
+    )
+    one, two = (call.fit(X, y).predict_proba(X) for _ in range(2))
+    np.testing.assert_array_equal(one, two)
+
+
+def test_horizons_have_a_folder_each(tmp_path):
+    rng = np.random.default_rng(0)
+    X, death = rng.normal(size=(200, 2)), rng.exponential(size=200)
+    call = ToPsSurvival((0.5, 1), ToPsClassifier("lr", checkpoint=tmp_path, random_state=0))
+    one, two = (call.fit(X, (death < 3, np.minimum(death, 3))).predict_survival(X) for _ in "ab")
+    np.testing.assert_array_equal(one, two)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["horizon-0", "horizon-1"]

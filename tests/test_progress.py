@@ -1,0 +1,128 @@
+"""Progress: scikit-learn's callbacks, and the line that lives."""
+
+import io
+import sys
+import time
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from predictree import ToPsClassifier, ToPsRegressor
+from predictree import progress as module
+from predictree.progress import LiveLine
+
+callback = pytest.importorskip("sklearn.callback")
+
+
+class Recorder:
+    """Remembers every hook; after so many nodes it wants no more."""
+
+    def __init__(self, enough=None):
+        self.enough, self.calls, self.models = enough, [], []
+
+    def setup(self, estimator, context):
+        self.calls.append("setup")
+
+    def teardown(self, estimator, context):
+        self.calls.append("teardown")
+
+    def on_fit_task_begin(self, estimator, context):
+        self.calls.append(f"begin {context.task_name}")
+
+    def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):
+        self.calls.append(f"end {context.task_name}")
+        self.models.append(fitted_estimator)
+        nodes = sum(call.startswith("end node") for call in self.calls)
+        return self.enough is not None and nodes >= self.enough
+
+
+def test_every_tree_and_node_is_a_task(regimes):
+    X, y = regimes
+    recorder = Recorder()
+    model = ToPsRegressor("lr", n_repeats=2, random_state=0).set_callbacks(recorder).fit(X, y)
+    nodes = [[f"{w} node {n.id}" for n in tree for w in ("begin", "end")] for tree in model.trees_]
+    assert recorder.calls == [
+        "setup", "begin fit", "begin tree", *nodes[0], "end tree",
+        "begin tree", *nodes[1], "end tree", "end fit", "teardown",
+    ]  # fmt: skip
+    plain = ToPsRegressor("lr", n_repeats=2, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), plain.predict(X))
+
+
+@pytest.mark.parametrize("settings", [{}, {"weights": "path", "validation": (0.7, 0.2, 0.1)}])
+def test_a_callback_may_end_the_growth(regimes, settings):
+    X, y = regimes
+    model = ToPsRegressor("lr", random_state=0, **settings).set_callbacks(Recorder(enough=1))
+    model.fit(X, y)
+    assert model.stopped_ == "callback"
+    assert len(model.tree_) == 3
+    model.tree_.validate()
+    shallow = ToPsRegressor("lr", max_depth=1, random_state=0, **settings).fit(X, y)
+    np.testing.assert_allclose(model.predict(X), shallow.predict(X))
+    assert model.set_callbacks().fit(X, y).stopped_ is None
+
+
+def test_callbacks_see_the_model_as_it_stands(regimes):
+    X, y = regimes
+    recorder = Recorder()
+    model = ToPsRegressor("lr", random_state=0).set_callbacks(recorder).fit(X, y)
+    assert len(recorder.models[0].tree_) == 3  # after the root was split
+    assert all(np.isfinite(each.predict(X)).all() for each in recorder.models)
+    np.testing.assert_array_equal(recorder.models[-1].predict(X), model.predict(X))
+
+
+def test_scikit_learns_own_progress_bar(regimes, capfd):
+    pytest.importorskip("rich")
+    X, y = regimes
+    bar = callback.ProgressBar()
+    ToPsClassifier("lr", random_state=0).set_callbacks(bar).fit(X, y > 0)
+    out, err = capfd.readouterr()
+    assert "ToPsClassifier" in out + err
+
+
+def test_a_clone_has_no_fitted_state_of_callbacks(regimes):
+    model = ToPsRegressor("lr").set_callbacks(Recorder()).fit(*regimes)
+    assert "tree_" not in vars(clone(model))
+    assert not [name for name in vars(model) if "callback_fit" in name]
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_a_line_that_lives_on_a_terminal_only(regimes, monkeypatch):
+    X, y = regimes
+    monkeypatch.setattr(module, "TICK", 0.001)
+    screen, pipe = Terminal(), io.StringIO()
+    for stream in (screen, pipe):
+        monkeypatch.setattr(sys, "stderr", stream)
+        ToPsRegressor("lr", verbose=2, time_limit=1e6, random_state=0).fit(X, y)
+    assert pipe.getvalue() == ""
+    *states, last = screen.getvalue().split("\r\x1b[K")
+    assert last == ""  # it is gone at the end
+    assert any("left" in state for state in states)
+
+
+def test_what_the_line_says(regimes):
+    X, y = regimes
+    lines = []
+
+    class Line(LiveLine):
+        def ends(self, grower, node):
+            lines.append(self.line(grower))
+            return False
+
+    def watcher(self, task, before, context):
+        return Line("", time.monotonic() - 83, 600)
+
+    model = ToPsRegressor("lr", max_depth=1, random_state=0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ToPsRegressor, "_watcher", watcher)
+        model.fit(X, y)
+    size, leaves, loss, fits, spent, left = lines[0].split(", ")
+    assert (size, leaves) == ("3 nodes", "2 leaves")
+    assert loss == f"mse {model.tree_[0].split_loss:.4g}"
+    assert fits.endswith(" fits")
+    assert (spent, left) in {("1:23", "8:37 left"), ("1:23", "8:36 left"), ("1:24", "8:36 left")}
