@@ -1,0 +1,9 @@
+"""For the paper's experiments: the methods that ToPs is compared with and nobody else maintains.
+
+They are baselines, written for clarity and to their own papers' descriptions. Each module says what
+its paper left open and how it was settled.
+"""
+
+from predictree.paper.deepboost import VARIANTS, DeepBoostClassifier
+
+__all__ = ["VARIANTS", "DeepBoostClassifier"]
