@@ -5,5 +5,6 @@ its paper left open and how it was settled.
 """
 
 from predictree.paper.deepboost import VARIANTS, DeepBoostClassifier
+from predictree.paper.logitboost import LogitBoostClassifier
 
-__all__ = ["VARIANTS", "DeepBoostClassifier"]
+__all__ = ["VARIANTS", "DeepBoostClassifier", "LogitBoostClassifier"]
