@@ -6,6 +6,13 @@ its paper left open and how it was settled.
 
 from predictree.paper.deepboost import VARIANTS, DeepBoostClassifier
 from predictree.paper.logitboost import LogitBoostClassifier
+from predictree.paper.potts import ResidualModelTreeRegressor
 from predictree.paper.smoti import SMOTIRegressor
 
-__all__ = ["VARIANTS", "DeepBoostClassifier", "LogitBoostClassifier", "SMOTIRegressor"]
+__all__ = [
+    "VARIANTS",
+    "DeepBoostClassifier",
+    "LogitBoostClassifier",
+    "ResidualModelTreeRegressor",
+    "SMOTIRegressor",
+]

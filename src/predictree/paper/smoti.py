@@ -30,9 +30,8 @@ References
    26(5), 2004.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -42,6 +41,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from predictree.exceptions import InvalidInputError
 from predictree.paper.checks import check_at_least
+from predictree.paper.routing import answers
 from predictree.paper.sides import Sides, all_sides, rounding_of_variance, scatter_of, with_ones
 from predictree.tree import BoolArray, FloatArray, IntArray, Split
 
@@ -432,22 +432,4 @@ class SMOTIRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """Return the value of the lines from the root to the leaf of every row."""
         check_is_fitted(self)
         rows = validate_data(self, X, reset=False, dtype=float)
-        answers = np.empty(len(rows))
-        for node, mine in _leaves(self.nodes_, rows):
-            answers[mine] = node.coefficients[0] + rows[mine] @ node.coefficients[1:]
-        return answers
-
-
-def _leaves(nodes: list[SmotiNode], X: FloatArray) -> Iterator[tuple[SmotiNode, IntArray]]:
-    """Go through the leaves with the rows that reach them."""
-    waiting: list[tuple[int, Any]] = [(0, np.arange(len(X)))]
-    while waiting:
-        place, rows = waiting.pop()
-        node = nodes[place]
-        if node.split is not None:
-            left = node.split.goes_left(X[rows, node.split.feature])
-            waiting += zip(node.children, (rows[left], rows[~left]), strict=True)
-        elif node.children:
-            waiting.append((node.children[0], rows))
-        else:
-            yield node, rows
+        return answers(self.nodes_, rows)
