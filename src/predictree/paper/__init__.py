@@ -1,13 +1,14 @@
-"""For the paper's experiments: the methods that ToPs is compared with and nobody else maintains.
+"""For the paper's experiments: the methods ToPs is compared with that nobody maintains, and tests.
 
-They are baselines, written for clarity and to their own papers' descriptions. Each module says what
-its paper left open and how it was settled.
+The methods are baselines, written for clarity and to their own papers' descriptions. Each module
+says what is its paper's and what had to be settled.
 """
 
 from predictree.paper.deepboost import VARIANTS, DeepBoostClassifier
 from predictree.paper.logitboost import LogitBoostClassifier
 from predictree.paper.potts import ResidualModelTreeRegressor
 from predictree.paper.smoti import SMOTIRegressor
+from predictree.paper.statistics import corrected_resampled_t_test, two_sample_t_test
 
 __all__ = [
     "VARIANTS",
@@ -15,4 +16,6 @@ __all__ = [
     "LogitBoostClassifier",
     "ResidualModelTreeRegressor",
     "SMOTIRegressor",
+    "corrected_resampled_t_test",
+    "two_sample_t_test",
 ]

@@ -15,10 +15,10 @@ cross. Growth ends, too, when a split lowers the standard deviation of the resid
 δ₀.
 
 Settled here: thresholds are quantiles; p-values are multiplied by the number of tests in the node
-(Bonferroni), so that one linear function is split with a probability of at most α; δ₀ is in units
-of the standard deviation of the target; d is the rank of a fit, as a feature may be constant on a
-side; the least number of rows of a side is twice the parameters. The paper's pruning
-belongs to its online algorithm, and its smoothing of predictions across splits is left out.
+(Bonferroni), so that the F-tests split a linear function with normal noise with a probability of at
+most α; δ₀ is in units of the standard deviation of the target; d is the rank of a fit, as a feature
+may be constant on a side; the least number of rows of a side is twice the parameters. The paper's
+pruning belongs to its online algorithm, and its smoothing of predictions is left out.
 
 References
 ----------

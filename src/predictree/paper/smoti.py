@@ -15,9 +15,8 @@ root's, or when the coefficient of determination is high.
 
 Settled here: splits ask about the variables as they were given, at quantiles; all variables count
 as continuous, with those of two values cut midway; the lines of the leaves must pass the F-test,
-too, else a leaf adds its mean; a tie goes to the regression; ``max_depth`` and the default of
-``min_samples_leaf`` are ours. The paper's weight of splits against regressions is not there: both
-count alike.
+too, else a leaf adds its mean; a tie goes to the regression; ``max_depth`` and all default values
+are ours.
 
 The scatter matrices of both sides of every split, taken once at a split's child, answer everything:
 a regression on a variable is a linear map of them, so that looking one split ahead of each of d
