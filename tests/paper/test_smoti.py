@@ -165,6 +165,16 @@ def test_a_leaf_uses_the_best_line_alone(pieces):
     np.testing.assert_allclose(model.predict(X), intercept + slope * X[:, 0])
 
 
+def test_parents_come_before_children_and_count_their_rows(pieces):
+    nodes = SMOTIRegressor(min_samples_leaf=20).fit(*pieces).nodes_
+    assert sorted(child for node in nodes for child in node.children) == list(range(1, len(nodes)))
+    for place, node in enumerate(nodes):
+        below = [nodes[child] for child in node.children]
+        assert all(child > place for child in node.children)
+        assert len(below) == {"split": 2, "regression": 1, "leaf": 0}[node.kind]
+        assert sum(child.n for child in below) == (node.n if below else 0)
+
+
 def test_constant_and_doubled_columns_do_no_harm(pieces):
     X, y = pieces
     odd = np.column_stack([X, np.full(len(X), 1e6 / 3), X[:, 0] * 7, X[:, 2] + 1e5])

@@ -42,7 +42,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from predictree.exceptions import InvalidInputError
 from predictree.paper.checks import check_at_least, check_choice
-from predictree.paper.routing import answers
+from predictree.paper.routing import answers, attach
 from predictree.paper.sides import Sides, rounding_of_variance, scatter_of, with_ones
 from predictree.tree import BoolArray, FloatArray, IntArray, Split
 
@@ -280,22 +280,25 @@ class Growth:
 
     def grow(self) -> list[ResidualNode]:
         """Grow from all rows."""
-        self._below(np.arange(len(self.y)), 0)
+        waiting: list[tuple[IntArray, int, int | None]] = [(np.arange(len(self.y)), 0, None)]
+        while waiting:
+            chosen, depth, parent = waiting.pop()
+            node, sides = self._node(Rows.of(self.X[chosen], self.y[chosen]), depth)
+            waiting += [(chosen[side], depth + 1, len(self.nodes)) for side in reversed(sides)]
+            attach(self.nodes, node, parent)
         return self.nodes
 
-    def _below(self, chosen: IntArray, depth: int) -> int:
-        rows = Rows.of(self.X[chosen], self.y[chosen])
+    def _node(self, rows: Rows, depth: int) -> tuple[ResidualNode, list[BoolArray]]:
+        """Return the node of some rows, and which of them go to each of its children."""
         tested = self._tested(rows, depth)
         p_value = 1.0 if tested is None else min(1.0, tested.p_value * tested.n_tests)
-        node = ResidualNode(len(chosen), depth, None, p_value, (), rows.model())
-        place = len(self.nodes)
-        self.nodes.append(node)
-        if tested is not None and p_value < self.alpha:
-            left = tested.split.goes_left(rows.X[:, tested.split.feature])
-            if self._fall(rows, left) >= self.least_fall:
-                children = tuple(self._below(chosen[side], depth + 1) for side in (left, ~left))
-                self.nodes[place] = replace(node, split=tested.split, children=children)
-        return place
+        node = ResidualNode(len(rows.X), depth, None, p_value, (), rows.model())
+        if tested is None or p_value >= self.alpha:
+            return node, []
+        left = tested.split.goes_left(rows.X[:, tested.split.feature])
+        if self._fall(rows, left) < self.least_fall:
+            return node, []
+        return replace(node, split=tested.split), [left, ~left]
 
     def _tested(self, rows: Rows, depth: int) -> Tested | None:
         if depth >= self.max_depth or len(rows.X) < 2 * self.least:

@@ -1,6 +1,7 @@
-"""Model trees that predict: rows on their way to a leaf, and the linear model that awaits them."""
+"""Model trees as lists of nodes: how a node joins them, and how rows reach the model of a leaf."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -22,6 +23,14 @@ class ModelNode(Protocol):
     @property
     def coefficients(self) -> FloatArray:
         """Intercept and slopes of the model of a leaf."""
+
+
+def attach(nodes: list[Any], node: ModelNode, parent: int | None) -> None:
+    """Append a node and make it the next child of its parent, a frozen dataclass."""
+    if parent is not None:
+        above = nodes[parent]
+        nodes[parent] = replace(above, children=(*above.children, len(nodes)))
+    nodes.append(node)
 
 
 def answers(nodes: Sequence[ModelNode], X: FloatArray) -> FloatArray:

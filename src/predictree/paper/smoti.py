@@ -40,7 +40,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from predictree.exceptions import InvalidInputError
 from predictree.paper.checks import check_at_least
-from predictree.paper.routing import answers
+from predictree.paper.routing import answers, attach
 from predictree.paper.sides import Sides, all_sides, rounding_of_variance, scatter_of, with_ones
 from predictree.tree import BoolArray, FloatArray, IntArray, Split
 
@@ -267,6 +267,20 @@ class Rules:
         return np.asarray(scan.free & (f_distribution.sf(statistic, 1, rest) < self.alpha))
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where a node is to grow: its rows, the lines above it, its depth, and its parent's place.
+
+    Below a regression the sums are known; below a split they need a look at the rows.
+    """
+
+    rows: IntArray
+    lines: Lines
+    depth: int
+    parent: int | None = None
+    scan: Scan | None = None
+
+
 @dataclass
 class Growth:
     """A tree that grows: rows, rules, and the nodes so far, parents before children."""
@@ -278,61 +292,59 @@ class Growth:
 
     def grow(self) -> list[SmotiNode]:
         """Grow from all rows."""
-        self._below(np.arange(len(self.y)), Lines.none(self.X.shape[1]), 0)
+        waiting = [Place(np.arange(len(self.y)), Lines.none(self.X.shape[1]), 0)]
+        while waiting:
+            place = waiting.pop()
+            node, below = self._node(place, place.scan or self._look(place))
+            attach(self.nodes, node, place.parent)
+            waiting += reversed(below)
         return self.nodes
 
-    def _below(self, rows: IntArray, lines: Lines, depth: int) -> int:
-        """Grow the node of some rows, with a new look at them; return its place."""
-        X = self.X[rows]
-        scan = Scan.of(
-            lines.of(X, self.y[rows]), X, lines.used, self.rules.n_thresholds, self.rules.least
-        )
-        return self._node(scan, rows, lines, depth)
+    def _look(self, place: Place) -> Scan:
+        X, lines = self.X[place.rows], place.lines
+        residuals = lines.of(X, self.y[place.rows])
+        return Scan.of(residuals, X, lines.used, self.rules.n_thresholds, self.rules.least)
 
-    def _node(self, scan: Scan, rows: IntArray, lines: Lines, depth: int) -> int:
-        total = float(np.square(self.y[rows] - self.y[rows].mean()).sum())
-        passes = self.rules.significant(scan, int(lines.used.sum()))
-        if self.rules.ends(scan, depth, total):
-            return self._leaf(scan, passes, lines, depth)
+    def _node(self, place: Place, scan: Scan) -> tuple[SmotiNode, list[Place]]:
+        """Return the node of a place, and the places of its children."""
+        y = self.y[place.rows]
+        passes = self.rules.significant(scan, int(place.lines.used.sum()))
+        if self.rules.ends(scan, place.depth, float(np.square(y - y.mean()).sum())):
+            return self._leaf(place, scan, passes), []
         sigma, rho = scan.sigma(), np.where(passes, scan.rho(), np.inf)
-        if min(sigma.min(initial=np.inf), rho.min()) == np.inf:
-            return self._leaf(scan, passes, lines, depth)
-        if rho.min() <= sigma.min(initial=np.inf):
-            return self._regression(scan, int(np.argmin(rho)), rho.min(), rows, lines, depth)
-        return self._split(scan, int(np.argmin(sigma)), sigma.min(), rows, lines, depth)
+        least_sigma, least_rho = sigma.min(initial=np.inf), rho.min()
+        if min(least_sigma, least_rho) == np.inf:
+            return self._leaf(place, scan, passes), []
+        if least_rho <= least_sigma:
+            return self._regression(place, scan, int(np.argmin(rho)), float(least_rho))
+        return self._split(place, scan, int(np.argmin(sigma)), float(least_sigma))
 
-    def _leaf(self, scan: Scan, passes: BoolArray, lines: Lines, depth: int) -> int:
-        if not passes.any():
-            model = lines.constant(float(scan.mean[-1]))
-            return self._add(SmotiNode("leaf", scan.n, depth, None, None, None, (), model.fitted))
-        i = int(np.argmin(np.where(passes, scan.errors(), np.inf)))
-        model = lines.regress(i, scan.mean, scan.slope(i))
-        return self._add(SmotiNode("leaf", scan.n, depth, None, i, None, (), model.fitted))
+    def _leaf(self, place: Place, scan: Scan, passes: BoolArray) -> SmotiNode:
+        if passes.any():
+            i = int(np.argmin(np.where(passes, scan.errors(), np.inf)))
+            model = place.lines.regress(i, scan.mean, scan.slope(i))
+        else:
+            i, model = None, place.lines.constant(float(scan.mean[-1]))
+        return SmotiNode("leaf", scan.n, place.depth, None, i, None, (), model.fitted)
 
     def _regression(
-        self, scan: Scan, i: int, rho: float, rows: IntArray, lines: Lines, depth: int
-    ) -> int:
-        below = lines.regress(i, scan.mean, scan.slope(i))
-        node = SmotiNode("regression", scan.n, depth, None, i, float(rho), (), below.fitted)
-        place = self._add(node)
-        child = self._node(scan.regress(i), rows, below, depth + 1)
-        self.nodes[place] = replace(node, children=(child,))
-        return place
+        self, place: Place, scan: Scan, i: int, rho: float
+    ) -> tuple[SmotiNode, list[Place]]:
+        lines = place.lines.regress(i, scan.mean, scan.slope(i))
+        node = SmotiNode("regression", scan.n, place.depth, None, i, rho, (), lines.fitted)
+        below = Place(place.rows, lines, place.depth + 1, len(self.nodes), scan.regress(i))
+        return node, [below]
 
     def _split(
-        self, scan: Scan, cut: int, sigma: float, rows: IntArray, lines: Lines, depth: int
-    ) -> int:
-        split = scan.sides.splits[cut]
-        node = SmotiNode("split", scan.n, depth, split, None, float(sigma), (), lines.fitted)
-        place = self._add(node)
-        left = split.goes_left(self.X[rows, split.feature])
-        children = tuple(self._below(rows[side], lines, depth + 1) for side in (left, ~left))
-        self.nodes[place] = replace(node, children=children)
-        return place
-
-    def _add(self, node: SmotiNode) -> int:
-        self.nodes.append(node)
-        return len(self.nodes) - 1
+        self, place: Place, scan: Scan, cut: int, sigma: float
+    ) -> tuple[SmotiNode, list[Place]]:
+        split, lines = scan.sides.splits[cut], place.lines
+        node = SmotiNode("split", scan.n, place.depth, split, None, sigma, (), lines.fitted)
+        left = split.goes_left(self.X[place.rows, split.feature])
+        return node, [
+            Place(place.rows[side], lines, place.depth + 1, len(self.nodes))
+            for side in (left, ~left)
+        ]
 
 
 class SMOTIRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -346,8 +358,9 @@ class SMOTIRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     n_thresholds : int, default=9
         Quantiles of a feature that are tried as thresholds.
-    max_depth : int or None, default=10
-        Of the tree, with both kinds of nodes.
+    max_depth : int or None, default=None
+        Of the tree, with both kinds of nodes. As ρ has seen a line more than σ, a path often starts
+        with a long chain of regressions, and a small depth would leave it at that.
     min_samples_leaf : int or None, default=None
         Rows that a side of a split must have. None takes the square root of the training rows.
     alpha : float, default=0.05
@@ -379,7 +392,7 @@ class SMOTIRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self,
         *,
         n_thresholds: int = 9,
-        max_depth: int | None = 10,
+        max_depth: int | None = None,
         min_samples_leaf: int | None = None,
         alpha: float = 0.05,
         min_error: float = 0.01,
