@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 from sklearn.tree import DecisionTreeClassifier
@@ -106,6 +106,7 @@ weights = st.floats(-2, 2)
 prices = st.floats(0, 0.6)
 
 
+@settings(deadline=None)
 @given(chances, weights, prices)
 def test_the_step_is_the_best_by_line_search(error, alpha, price):
     """Both sides of the kink and the kink itself, each searched by Brent's method."""
@@ -134,6 +135,7 @@ def test_steps_without_error_are_finite():
     assert 5 < step(0.0, 0.0, 0.0) < 20
 
 
+@settings(deadline=None)
 @given(st.floats(-1, 1), weights, prices)
 def test_slopes_are_derivatives(edge, alpha, price):
     """The derivative of the exponential bound along one tree, to the better side at the kink."""

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -12,6 +12,7 @@ numbers = st.integers(0, 1000).map(lambda n: n / 1000)
 samples = st.lists(numbers, min_size=3, max_size=12).filter(lambda s: len(set(s)) > 1)
 
 
+@settings(deadline=None)
 @given(samples, samples)
 def test_two_samples_as_scipy(a, b):
     for alternative in ("two-sided", "less"):
@@ -39,6 +40,7 @@ def test_corrected_by_hand():
     assert found.p_value == pytest.approx(2 * stats.t.cdf(found.statistic, 3))
 
 
+@settings(deadline=None)
 @given(samples, st.floats(0.01, 5))
 def test_the_correction_widens_the_paired_test(differences, ratio):
     """By sqrt(1 + J n_test / n_train); as the overlap's share falls to nothing, by nothing."""

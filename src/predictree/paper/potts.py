@@ -193,7 +193,7 @@ def by_rss(rows: Rows, n_thresholds: int, least: int) -> Tested | None:
     one = rows.one_fit
     found: list[tuple[float, float, Split]] = []
     for feature in range(rows.X.shape[1]):
-        sides = Sides.of(rows.table, rows.X, feature, n_thresholds, least)
+        sides = Sides.of(rows.table, rows.gram, rows.X, feature, n_thresholds, least)
         two = Fits.of(sides.count, sides.scatter).joined
         p_values = chow_test(one, two, len(rows.X))
         found += zip(p_values.tolist(), two.rss.tolist(), sides.splits, strict=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from predictree.learners.closed_form import cell_grams, gram_of
+from predictree.learners.closed_form import cell_grams
 from predictree.splits import candidate_splits
 from predictree.tree import FloatArray, Split
 
@@ -32,7 +32,13 @@ class Sides:
 
     @classmethod
     def of(
-        cls, table: FloatArray, X: FloatArray, feature: int, n_thresholds: int, least: int
+        cls,
+        table: FloatArray,
+        total: FloatArray,
+        X: FloatArray,
+        feature: int,
+        n_thresholds: int,
+        least: int,
     ) -> "Sides":
         """Sum over the sides of one feature's splits that have enough rows.
 
@@ -40,6 +46,8 @@ class Sides:
         ----------
         table : array of shape (n, p)
             A column of ones, then the centred columns to sum products of.
+        total : array of shape (p, p)
+            Their sums over all rows.
         X : array of shape (n, d)
             The features on the rows of the node.
         feature, n_thresholds : int
@@ -49,15 +57,17 @@ class Sides:
         """
         column = np.ascontiguousarray(X[:, feature])
         splits = candidate_splits(feature, column, None, n_thresholds)
-        grams = _grams(table, [split.threshold for split in splits], column)
+        grams = _grams(table, total, [split.threshold for split in splits], column)
         count = grams[:, :, 0, 0]
         enough = np.flatnonzero(np.round(count.min(axis=1)) >= least)
         return cls(tuple(splits[i] for i in enough), count[enough], scatter_of(grams[enough]))
 
 
-def all_sides(table: FloatArray, X: FloatArray, n_thresholds: int, least: int) -> Sides:
+def all_sides(
+    table: FloatArray, total: FloatArray, X: FloatArray, n_thresholds: int, least: int
+) -> Sides:
     """Return the splits of all features."""
-    by_feature = [Sides.of(table, X, j, n_thresholds, least) for j in range(X.shape[1])]
+    by_feature = [Sides.of(table, total, X, j, n_thresholds, least) for j in range(X.shape[1])]
     return Sides(
         tuple(split for sides in by_feature for split in sides.splits),
         np.concatenate([sides.count for sides in by_feature]),
@@ -65,14 +75,16 @@ def all_sides(table: FloatArray, X: FloatArray, n_thresholds: int, least: int) -
     )
 
 
-def _grams(table: FloatArray, thresholds: list[float], column: FloatArray) -> FloatArray:
+def _grams(
+    table: FloatArray, total: FloatArray, thresholds: list[float], column: FloatArray
+) -> FloatArray:
     """Return the sums of products over the left and the right of every threshold: (q, 2, p, p)."""
     beyond = np.searchsorted(thresholds, column, side="right")
     cells = np.split(
         np.argsort(beyond, kind="stable"),
         np.cumsum(np.bincount(beyond, minlength=len(thresholds) + 1))[:-1],
     )
-    bins = cell_grams(table, None, cells, gram_of(table, None))
+    bins = cell_grams(table, None, cells, total)
     left = np.cumsum(bins[:-1], axis=0)
     right = np.cumsum(bins[:0:-1], axis=0)[::-1]  # summed anew: a difference would round more
     return np.stack([left, right], axis=1)

@@ -121,10 +121,11 @@ class Scan:
     ) -> "Scan":
         """Sum over the rows of a node."""
         table = with_ones(residuals)
-        scatter = scatter_of(table.T @ table)
+        total = table.T @ table
+        scatter = scatter_of(total)
         floor = len(X) * rounding_of_variance(X)
         free = ~used & (np.diag(scatter)[:-1] > floor)
-        sides = all_sides(table, X, n_thresholds, least)
+        sides = all_sides(table, total, X, n_thresholds, least)
         return cls(len(X), residuals.mean(axis=0), scatter, sides, free, floor)
 
     def slope(self, i: int) -> FloatArray:
