@@ -9,17 +9,21 @@ train. Results are written as they come, one JSON object a line, and a run that 
 goes on where it stopped. The reference is the tree's own root: one convex stack of the same
 cross-fitted learners, on the same folds. Losses are log loss and root mean squared error on test
 rows. ``--singles`` adds every learner alone, ``--boostings`` LightGBM, XGBoost and CatBoost at
-their defaults, stopped early on a fifth of the training rows.
+their defaults, stopped early on a fifth of the training rows. ``--autogluon PYTHON`` adds AutoGluon
+(best quality) by an interpreter that has it, with one core and the seconds that our tree took.
+With ``--new`` the table is of test rows that equal no training row.
 """
 
 import argparse
 import json
+import subprocess
 import sys
 import time
 import warnings
 from collections import defaultdict
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from sklearn.linear_model import LinearRegression
@@ -34,10 +38,10 @@ ROUNDS, PATIENCE = 2000, 50  # of boosting with early stopping
 ROUNDING = 1e-6  # relative differences below this are none
 
 
-def test_loss(task, model, X, y, n_classes):
+def test_loss(task, y, answer, n_classes):
     if task == "regression":
-        return float(root_mean_squared_error(y, model.predict(X)))
-    return float(log_loss(y, model.predict_proba(X), labels=np.arange(n_classes)))
+        return float(root_mean_squared_error(y, answer))
+    return float(log_loss(y, answer, labels=np.arange(n_classes)))
 
 
 def tops(task, params, X, y):
@@ -85,6 +89,31 @@ def stopped_early(fit, task, seed, X, y):
 BOOSTINGS = {"LightGBM": lightgbm, "XGBoost": xgboost, "CatBoost": catboost}
 
 
+class AutoGluon:
+    """AutoGluon, fitted and asked in another environment; it answers for one table of rows."""
+
+    def __init__(self, python, seconds, task, X, y):
+        self.python, self.seconds, self.task, self.X, self.y = python, seconds, task, X, y
+
+    def predict(self, X):
+        with TemporaryDirectory() as folder:
+            folder = Path(folder)
+            np.savez(folder / "train.npz", X=self.X, y=self.y, task=self.task)
+            np.savez(folder / "test.npz", X=X)
+            worker = Path(__file__).with_name("autogluon_worker.py")
+            subprocess.run([self.python, worker, folder, str(self.seconds)], check=True)
+            return np.load(folder / "answer.npy")
+
+    predict_proba = predict
+
+
+def autogluon(args, done, name, split, task, X, y):
+    """Return AutoGluon with the time that the tree had, ten seconds at least."""
+    ours = [r["seconds"] for r in done if (r["set"], r["split"]) == (name, split)
+            and r["what"].startswith("tree λ")]  # fmt: skip
+    return AutoGluon(args.autogluon, max(ours[-1], 10.0), task, X, y)
+
+
 def variants(task, seed, args):
     """Name and fit of everything that is fitted on one split."""
     settings = {"random_state": seed, "n_jobs": args.jobs, "learners": args.learners}
@@ -118,7 +147,11 @@ def run(args):
             order = np.random.default_rng(split).permutation(len(X))
             cut = int(0.7 * len(X))
             train, test = order[:cut][: args.rows], order[cut:]
-            for what, fit in variants(task, split, args):
+            everything = list(variants(task, split, args))
+            if args.autogluon:
+                fit = partial(autogluon, args, records(args.out), name, split, task)
+                everything.append(("AutoGluon", fit))
+            for what, fit in everything:
                 if (name, split, what) in done:
                     continue
                 start = time.perf_counter()
@@ -126,13 +159,22 @@ def run(args):
                     warnings.simplefilter("ignore")
                     model = fit(X[train], y[train])
                 seconds = round(time.perf_counter() - start, 1)
+                answer = (
+                    model.predict(X[test]) if task == "regression" else model.predict_proba(X[test])
+                )
+                if what == "AutoGluon":
+                    seconds = round(time.perf_counter() - start, 1)
+                known = {row.tobytes() for row in X[train]}
+                new = np.array([row.tobytes() not in known for row in X[test]])
+                judge = partial(test_loss, task, n_classes=len(np.unique(y)))
                 record = {
                     "set": name,
                     "split": split,
                     "what": what,
                     "task": task,
                     "rows": len(train),
-                    "loss": test_loss(task, model, X[test], y[test], len(np.unique(y))),
+                    "loss": judge(y[test], answer),
+                    "loss_new": judge(y[test][new], answer[new]),
                     "seconds": seconds,
                 }
                 if hasattr(model, "verdict_"):
@@ -165,18 +207,20 @@ def records(path):
         return [json.loads(line) for line in lines]
 
 
-def table(path):
+def table(path, key):
     """Print for every set what each variant's loss is relative to the stack's.
 
     "best single" is, on every split, the learner with the least out-of-fold loss.
     """
     losses, leaves, singles = defaultdict(dict), defaultdict(list), defaultdict(list)
     for r in records(path):
+        if key not in r:
+            continue
         place = r["set"], r["split"]
-        losses[place][r["what"]] = r["loss"]
+        losses[place][r["what"]] = r[key]
         leaves[r["set"], r["what"]].append(np.mean(r.get("leaves", 1)))
         if r["what"].startswith("only "):
-            singles[place].append((r["out_of_fold"], r["loss"]))
+            singles[place].append((r["out_of_fold"], r[key]))
     for place, found in singles.items():
         losses[place]["best single"] = min(found)[1]
     whats = sorted(
@@ -255,11 +299,13 @@ def main():
     parser.add_argument("--repeats", nargs="*", type=int, default=[])
     parser.add_argument("--singles", action="store_true")
     parser.add_argument("--boostings", action="store_true")
+    parser.add_argument("--autogluon", metavar="PYTHON")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--table", action="store_true")
+    parser.add_argument("--new", action="store_true")
     args = parser.parse_args()
     if args.table:
-        table(args.out)
+        table(args.out, "loss_new" if args.new else "loss")
     elif args.data_dir is None:
         parser.error("--data-dir is needed to run")
     elif args.bank:

@@ -108,16 +108,23 @@ class FileJournal(Journal):
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
         self._file: IO[bytes] | None = (folder / "journal").open("a+b")
+        try:
+            lines = self._begin(identity)
+        except BaseException:
+            self.close()
+            raise
+        self._steps = {line["node"]: line for line in lines if "node" in line}
+        self._fitted = {tuple(line["predictor"]): line for line in lines if "predictor" in line}
+
+    def _begin(self, identity: Mapping[str, str]) -> list[dict[str, Any]]:
+        """Return the lines of the journal, which is of this fit; if there are none, begin it."""
         self._lock()
-        self._lines = self._read()
-        if self._lines:
-            self._check_identity(self._lines[0], identity)
+        lines = self._read()
+        if lines:
+            self._check_identity(lines[0], identity)
         else:
             self._append({"format": FORMAT, "protocol": PROTOCOL, "identity": dict(identity)})
-        steps = [line for line in self._lines if "node" in line]
-        self._steps = {line["node"]: line for line in steps}
-        fitted = [line for line in self._lines if "predictor" in line]
-        self._fitted = {tuple(line["predictor"]): line for line in fitted}
+        return lines
 
     def close(self) -> None:
         """Let others have the folder."""
@@ -188,7 +195,6 @@ class FileJournal(Journal):
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            self.close()
             raise CheckpointError(
                 f"another fit is writing to the checkpoint {self.folder}: give each its own folder"
             ) from error

@@ -48,7 +48,9 @@ def evidence(problem: Problem, grower: Grower, weights: LeafWeights) -> Evidence
     rows = problem.partition.v2
     names = [learner.name for learner in problem.learners]
     alone = {}
-    for (_, i), models in grower.global_models.items():
+    for (owner, i), models in grower.global_models.items():
+        if owner != 0:
+            continue
         scores = attempt(names[i], partial(problem.held_out, models, rows))
         if not isinstance(scores, Failure):
             alone[names[i]] = scores

@@ -19,15 +19,21 @@ from predictree.exceptions import CheckpointError, CheckpointWarning, InvalidInp
 from predictree.survival import ToPsSurvival
 
 MODES = {
-    "mixtures": {},
+    "mixtures": {"validation": 3},
     "paths": HELD_OUT,
-    "refit": {"refit": True},
-    "repeats": {"n_repeats": 2, "validation": 3},
+    "refit": {"validation": 2, "refit": True},
+    "repeats": {"validation": 2, "n_repeats": 2, "max_depth": 1},
 }
 
 
+@pytest.fixture
+def regimes(regimes):
+    X, y = regimes
+    return X[:240], y[:240]
+
+
 def learners(folder=None):
-    return [("linear", LinearRegression()), ("plain", Plain(folder)), ("ridge", Plain(folder))]
+    return [("linear", LinearRegression()), ("plain", Plain(folder))]
 
 
 def estimator(mode, folder=None, **more):
@@ -99,7 +105,7 @@ def kill_at_write(n, after):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.parametrize("mode", MODES)
 def test_killed_at_any_write_it_goes_on(regimes, mode, tmp_path):
-    """Kill before one write and after the next, until there is none."""
+    """Kill before one write and after a later one, until there is none."""
     X, y = regimes
     plain = estimator(mode).fit(X, y)
 
@@ -107,11 +113,11 @@ def test_killed_at_any_write_it_goes_on(regimes, mode, tmp_path):
         kill_at_write(n, after=n % 2 == 0)
         estimator(mode, checkpoint=tmp_path / str(n)).fit(X, y)
 
-    n = 0
+    n, points = 0, 0
     while outcome(in_a_process(partial(doomed, n))):
         assert_same(estimator(mode, checkpoint=tmp_path / str(n)).fit(X, y), plain, X)
-        n += 1
-    assert n >= 10  # points
+        n, points = n + (1 if mode == "paths" else 3), points + 1
+    assert points >= 5
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
@@ -286,8 +292,9 @@ def test_what_is_no_path_is_refused(regimes, value):
 
 
 def test_classes_and_gaps_go_on_as_well(tmp_path):
-    X, y, *_ = make_regimes(300, random_state=0, task="classification")
-    X = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
+    data = make_regimes(300, random_state=0, task="classification")
+    gaps = np.random.default_rng(0).random(data.data.shape) < 0.1
+    X, y = np.where(gaps, np.nan, data.data), data.target
     call = ToPsClassifier(
         "lr", imputation="mice", n_imputations=2, checkpoint=tmp_path, max_depth=1
     )
