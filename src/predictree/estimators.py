@@ -23,7 +23,7 @@ from predictree.exceptions import InvalidInputError, LearnerFailedWarning, RareC
 from predictree.execution import Executor
 from predictree.grower import FitFailure, Grower, GrowingNode
 from predictree.imputation import Imputation, draw, spread
-from predictree.inspection import export_text
+from predictree.inspection import export_text, plot_tree
 from predictree.inspection.text import rules
 from predictree.learners import Learner, adapt, has_closed_form, resolve_learners
 from predictree.learners.adapter import take_rows, weight_keyword
@@ -431,6 +431,11 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         """Return the tree as text; see `predictree.export_text`."""
         check_is_fitted(self)
         return export_text(self, **kwargs)
+
+    def plot(self, x: Any = None, **kwargs: Any) -> Any:
+        """Draw the tree with matplotlib, and the path of a row; see `inspection.plot_tree`."""
+        check_is_fitted(self)
+        return plot_tree(self, x, **kwargs)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters; the learners' own are named ``learners__<name>__<parameter>``."""

@@ -34,7 +34,7 @@ def export_text(
     str
     """
     tree: Tree = getattr(model, "tree_", model)
-    columns = _columns(model, feature_names)
+    columns = named_columns(model, feature_names)
     lines = []
     pending = [(0, "", "", "all rows")]  # node, its indent, its branch, its rule
     while pending:
@@ -49,7 +49,8 @@ def export_text(
     return "\n".join(lines)
 
 
-def _columns(model: Any, names: Sequence[str] | None) -> Sequence[Column] | None:
+def named_columns(model: Any, names: Sequence[str] | None) -> Sequence[Column] | None:
+    """Return the columns of a model under these names; None if there are neither."""
     schema = getattr(model, "schema_", None)
     if schema is None:
         return None if names is None else [Column(name) for name in names]
