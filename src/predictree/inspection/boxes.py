@@ -13,6 +13,7 @@ from predictree.schema import Column
 from predictree.tree import NONE, Node, PathWeight, Tree
 
 NAME, RULE = 22, 40  # characters that are shown of a name, and of a rule
+ARROWS = 4  # beyond so many they are counted
 DIGITS = 3  # of gains and weights
 
 
@@ -154,7 +155,8 @@ class Content:
         return own == [_key(record) for record in leaf.weights or ()]
 
     def _named(self, learner: str, trained_on: int, depth: int) -> str:
-        return shortened(learner) + "↑" * (depth - int(self.tree.depth[trained_on]))
+        levels = depth - int(self.tree.depth[trained_on])
+        return shortened(learner) + ("↑" * levels if levels <= ARROWS else f"↑{levels}")
 
 
 def _key(record: PathWeight) -> tuple[int, str, int]:

@@ -1,11 +1,11 @@
 """The figure of a tree in points: boxes, texts, edges and a legend, each at its place."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, Protocol
 
-from predictree.inspection.boxes import Box
+from predictree.inspection.boxes import Box, shortened
 from predictree.inspection.layout import ROOT, bands, spread
 
 HEAD, SMALL = 9.0, 8.0  # size of the first line of a box, and of all other text
@@ -15,13 +15,17 @@ PAD = 5.0  # around the text of a box
 MARGIN = 12.0
 WIDE = 1150.0  # points across that a tree from top to bottom may take
 LEGEND = 420.0  # points that a legend may always take
+SWATCH = 11.0  # the width of a colour in the legend
 
 Point = tuple[float, float]
 
 
 @dataclass(frozen=True)
 class Label:
-    """A text: where its line begins, has its middle or ends, half-way up."""
+    """A text: where its line begins, has its middle or ends, half-way up its capitals.
+
+    ``is_clear`` keeps what is behind it from showing.
+    """
 
     x: float
     y: float
@@ -30,6 +34,14 @@ class Label:
     bold: bool = False
     align: str = "center"
     is_faint: bool = False
+    is_clear: bool = False
+
+    @property
+    def rectangle(self) -> "Rectangle":
+        """The room that it takes."""
+        width, height = width_of(self.text, self.size, self.bold), self.size * LEADING
+        before = {"left": 0.0, "center": width / 2, "right": width}[self.align]
+        return Rectangle(self.x - before, self.y - height / 2, width, height)
 
 
 @dataclass(frozen=True)
@@ -125,7 +137,8 @@ class Down:
 
     def rule(self, at: Rectangle, box: Box) -> Label:
         """Return the rule beside its box."""
-        return Label(at.middle[0], at.y - 5.0 - LINE / 2, box.rule, bold=box.is_lit)
+        y = at.y - 4.0 - LINE / 2
+        return Label(at.middle[0], y, box.rule, bold=box.is_lit, is_clear=True)
 
     def edge(self, parent: Rectangle, child: Rectangle, turn: float) -> tuple[Point, ...]:
         """Return the line between two boxes, which turns at a place between their levels."""
@@ -193,6 +206,8 @@ def draw(boxes: Mapping[int, Box], direction: str, key: Sequence[str]) -> Drawin
     drawing = _grown(boxes, DIRECTIONS["right" if direction == "right" else "down"])
     if direction == "auto" and drawing.width > WIDE:
         drawing = _grown(boxes, DIRECTIONS["right"])
+    if drawing.width < LEGEND:
+        drawing = _moved(drawing, (LEGEND - drawing.width) / 2)
     _add_legend(drawing, _learners(boxes.values()), key)
     return drawing
 
@@ -224,6 +239,17 @@ def _grown(boxes: Mapping[int, Box], direction: Direction) -> Drawing:
     return drawing
 
 
+def _moved(drawing: Drawing, by: float) -> Drawing:
+    """Return the tree with so much more room on both sides."""
+    moved = Drawing(drawing.width + 2 * by, drawing.height)
+    moved.boxes = [(replace(at, x=at.x + by), box) for at, box in drawing.boxes]
+    moved.labels = [replace(label, x=label.x + by) for label in drawing.labels]
+    for edge in drawing.edges:
+        points = tuple((x + by, y) for x, y in edge.points)
+        moved.edges.append(replace(edge, points=points))
+    return moved
+
+
 def _extent(lines: Iterable[tuple[str, bool]]) -> Point:
     """Return width and height of a box with these lines."""
     sizes = [(width_of(text, _size(bold), bold), _size(bold) * LEADING) for text, bold in lines]
@@ -248,19 +274,20 @@ def _learners(boxes: Iterable[Box]) -> list[str]:
 
 def _add_legend(drawing: Drawing, learners: Sequence[str], key: Sequence[str]) -> None:
     """Add colours and signs below the tree, in as many lines as they need."""
+    items = [*((name, True) for name in learners), *((text, False) for text in key)]
     limit = max(drawing.width, LEGEND)
-    x, y = MARGIN, drawing.height + LINE / 2
-    for learner, text in [*((name, name) for name in learners), *(("", text) for text in key)]:
-        width = width_of(text, SMALL) + (16.0 if learner else 0.0)
-        if x > MARGIN and x + width > limit - MARGIN:
-            x, y = MARGIN, y + LINE + 3.0
-        if learner:
-            drawing.swatches.append((Rectangle(x, y - 4.5, 11.0, 9.0), learner))
-        begin = x + (16.0 if learner else 0.0)
-        drawing.labels.append(Label(begin, y, text, align="left", is_faint=not learner))
-        x += width + 18.0
-        drawing.width = max(drawing.width, x - 18.0 + MARGIN)
+    x, y, widest = MARGIN, drawing.height + LINE / 2, drawing.width
+    for name, is_learner in items:
+        text, before = shortened(name, 80), SWATCH + 5.0 if is_learner else 0.0
+        end = x + before + width_of(text, SMALL)
+        if x > MARGIN and end > limit - MARGIN:
+            x, y, end = MARGIN, y + LINE + 3.0, end - x + MARGIN
+        if is_learner:
+            drawing.swatches.append((Rectangle(x, y - 4.5, SWATCH, 9.0), name))
+        drawing.labels.append(Label(x + before, y, text, align="left", is_faint=not is_learner))
+        x, widest = end + 18.0, max(widest, end + MARGIN)
     drawing.height = y + LINE / 2 + MARGIN
+    drawing.width = widest
 
 
 @cache

@@ -22,6 +22,7 @@ INK, FAINT, LINE = "#1a1a1a", "#666666", "#8c8c8c"
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")
 """Those of Okabe and Ito, which the colour-blind tell apart."""
 STROKES = ("-", "--", ":")  # of the borders, when the colours begin again
+CAPITALS = 0.73  # the height of a capital, to the size of the font
 SHADE = {True: 0.40, False: 0.10}  # how much colour a leaf has, and an inner node
 
 
@@ -155,6 +156,9 @@ def _put(drawing: Drawing, ax: Any, styles: dict[str, tuple[str, str]]) -> None:
         ax.add_patch(_patch(at, styles.get(box.learner or ""), box.is_leaf, box.is_lit))
     for at, learner in drawing.swatches:
         ax.add_patch(_patch(at, styles[learner], True, False))
+    for label in drawing.labels:
+        if label.is_clear:
+            ax.add_patch(_blank(label.rectangle))
     ax.apply_aspect()
     for label in drawing.labels:
         text = _text(label)
@@ -183,6 +187,14 @@ def _patch(at: Rectangle, style: tuple[str, str] | None, is_leaf: bool, is_lit: 
     )  # fmt: skip
 
 
+def _blank(at: Rectangle) -> Any:
+    """Return what covers the edge behind a rule."""
+    patches = _matplotlib("patches")
+    return patches.Rectangle(
+        (at.x - 2.0, at.y), at.width + 4.0, at.height, color="white", linewidth=0.0, zorder=1.5
+    )
+
+
 def _tint(colour: str, share: float) -> tuple[float, ...]:
     """Return so much of a colour on white."""
     channels: Iterable[float] = _matplotlib("colors").to_rgb(colour)
@@ -192,7 +204,7 @@ def _tint(colour: str, share: float) -> tuple[float, ...]:
 def _text(label: Label) -> Any:
     return _scaled_text()(
         label.x,
-        label.y,
+        label.y + CAPITALS / 2 * label.size,
         label.text,
         points=label.size,
         horizontalalignment=label.align,
@@ -212,7 +224,7 @@ def _scaled_text() -> Any:
         def __init__(self, x: float, y: float, content: str, points: float, **look: Any) -> None:
             super().__init__(
                 x, y, content, parse_math=False, usetex=False,
-                verticalalignment="center_baseline", zorder=4, **look,
+                verticalalignment="baseline", zorder=4, **look,
             )  # fmt: skip
             self.points = points
 
