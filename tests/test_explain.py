@@ -56,5 +56,5 @@ def test_gaps_are_filled_as_in_predict(regimes):
 def test_one_row_at_a_time(regimes):
     X, y = regimes
     model = ToPsRegressor("lr", random_state=0).fit(X, y)
-    with pytest.raises(InvalidInputError, match="one row, and got 2"):
+    with pytest.raises(InvalidInputError, match="one row is wanted, and there are 2"):
         explain(model, X[:2])

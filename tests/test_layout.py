@@ -20,7 +20,7 @@ def trees(draw):
         parent = leaves.pop(draw(st.integers(0, len(leaves) - 1)))
         n = draw(st.integers(1, 2))
         children[parent] = tuple(range(len(children), len(children) + n))
-        children |= {child: () for child in children[parent]}
+        children |= dict.fromkeys(children[parent], ())
         leaves += children[parent]
     breadth = {i: draw(st.floats(1, 50)) for i in children}
     return children, breadth
@@ -29,7 +29,7 @@ def trees(draw):
 def depths(children):
     depth = {0: 0}
     for i in sorted(children):
-        depth |= {child: depth[i] + 1 for child in children[i]}
+        depth |= dict.fromkeys(children[i], depth[i] + 1)
     return depth
 
 

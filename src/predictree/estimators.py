@@ -23,7 +23,8 @@ from predictree.exceptions import InvalidInputError, LearnerFailedWarning, RareC
 from predictree.execution import Executor
 from predictree.grower import FitFailure, Grower, GrowingNode
 from predictree.imputation import Imputation, draw, spread
-from predictree.inspection import export_text, plot_tree
+from predictree.inspection import Explanation, explain, export_text, plot_tree
+from predictree.inspection.background import Background
 from predictree.inspection.text import rules
 from predictree.learners import Learner, adapt, has_closed_form, resolve_learners
 from predictree.learners.adapter import take_rows, weight_keyword
@@ -188,9 +189,11 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
             failures, fits = failures + grower.failures, fits + grower.fits
             stopped = stopped or late
         verdict = _verdict([(problem, seen) for _, problem, seen in repeats])
+        backgrounds = tuple(Background.of(tree, problem) for tree, problem, _ in repeats)
         _warn_of(failures)
         self._adopt([tree for tree, _, _ in repeats], repeats[0][1], table, columns, failures)
         self.fits_, self.verdict_ = fits, verdict
+        self.backgrounds_ = backgrounds
         self.imputations_ = tuple(imputation for imputation, _ in drawn if imputation is not None)
         self.stopped_ = "time_limit" if stopped else None
         return self
@@ -437,6 +440,11 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         check_is_fitted(self)
         return plot_tree(self, x, **kwargs)
 
+    def explain(self, x: Any, **kwargs: Any) -> Explanation:
+        """Take the prediction of one row apart; see `inspection.explain`."""
+        check_is_fitted(self)
+        return explain(self, x, **kwargs)
+
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters; the learners' own are named ``learners__<name>__<parameter>``."""
         params: dict[str, Any] = super().get_params(deep)
@@ -567,6 +575,8 @@ class ToPsClassifier(ClassifierMixin, _TreesOfPredictors):  # type: ignore[misc]
         ``"time_limit"`` if that ended the growth.
     fits_ : FitCount
         Fits of slow learners that the search made, and that an exhaustive one would make.
+    backgrounds_ : tuple of Background
+        For every tree, the means of columns at its nodes, from which `explain` counts.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 

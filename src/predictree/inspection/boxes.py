@@ -163,9 +163,7 @@ def _key(record: PathWeight) -> tuple[int, str, int]:
     return record.node, record.learner, record.trained_on
 
 
-def _opened(
-    tree: Tree, lit: AbstractSet[int], max_nodes: int, max_depth: int | None
-) -> set[int]:
+def _opened(tree: Tree, lit: AbstractSet[int], max_nodes: int, max_depth: int | None) -> set[int]:
     """Return the inner nodes whose children are shown: the lit path, then those of most rows."""
     limit = np.inf if max_depth is None else max_depth
     opened: set[int] = set()

@@ -14,7 +14,7 @@ LINE = SMALL * LEADING
 PAD = 5.0  # around the text of a box
 MARGIN = 12.0
 WIDE = 1150.0  # points across that a tree from top to bottom may take
-LEGEND = 420.0  # points that a legend may always take
+LEGEND = 320.0  # points that a legend may always take
 SWATCH = 11.0  # the width of a colour in the legend
 
 Point = tuple[float, float]
@@ -223,9 +223,7 @@ def _grown(boxes: Mapping[int, Box], direction: Direction) -> Drawing:
     begin = [MARGIN + at for at in bands(along, depth, direction.between)]
     middle = spread(children, across, direction.apart)
     shift = MARGIN - min(middle[i] - across[i] / 2 for i in boxes)
-    at = {
-        i: direction.place(size[i], rule[i], middle[i] + shift, begin[depth[i]]) for i in boxes
-    }
+    at = {i: direction.place(size[i], rule[i], middle[i] + shift, begin[depth[i]]) for i in boxes}
     widest = max(middle[i] + shift + across[i] / 2 for i in boxes) + MARGIN
     deepest = max(begin[depth[i]] + along[i] for i in boxes) + MARGIN
     drawing = Drawing(*direction.canvas(widest, deepest))

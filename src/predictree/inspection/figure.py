@@ -103,7 +103,7 @@ def _matplotlib(module: str) -> Any:
 def _content(model: Any, x: Any, number: Any, names: Sequence[str] | None) -> Content:
     """Return what the figure says."""
     trees = (model,) if isinstance(model, Tree) else model.trees_
-    if not isinstance(number, Integral) or not 0 <= number < len(trees):
+    if not isinstance(number, Integral) or not 0 <= int(number) < len(trees):
         raise InvalidInputError(
             f"tree={number!r}: there are {len(trees)} trees, and the first is number 0"
         )

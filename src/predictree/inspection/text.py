@@ -74,7 +74,7 @@ def rules(split: Split, columns: Sequence[Column] | None, decimals: int) -> tupl
             f"{name} in {_set_of(side)}" for side in (column.levels[:first], column.levels[first:])
         ]
     elif column.kind == "date":
-        day = _date(split.threshold)
+        day = date_of(split.threshold)
         sides = [f"{name} < {day}", f"{name} ≥ {day}"]
     else:
         threshold = f"{split.threshold:.{decimals + 2}g}"
@@ -88,7 +88,7 @@ def _set_of(levels: Sequence[Any]) -> str:
     return "{" + ", ".join(map(str, levels)) + "}"
 
 
-def _date(days: float) -> str:
+def date_of(days: float) -> str:
     """Return a moment, in days since 1970, as a date, with the time if it is not midnight."""
     moment = str(np.datetime64(0, "s") + np.timedelta64(round(days * 86400), "s"))
     return moment.removesuffix("T00:00:00")
