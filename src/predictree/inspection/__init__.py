@@ -2,6 +2,21 @@
 
 from predictree.inspection.explain import Explanation, explain
 from predictree.inspection.figure import plot_tree
+from predictree.inspection.importance import (
+    Coefficients,
+    Importance,
+    coefficients,
+    region_importance,
+)
 from predictree.inspection.text import export_text
 
-__all__ = ["Explanation", "explain", "export_text", "plot_tree"]
+__all__ = [
+    "Coefficients",
+    "Explanation",
+    "Importance",
+    "coefficients",
+    "explain",
+    "export_text",
+    "plot_tree",
+    "region_importance",
+]

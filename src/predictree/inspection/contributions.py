@@ -12,7 +12,6 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_regressor
 
 from predictree.exceptions import MissingExtraError
 from predictree.inspection.background import Background
@@ -150,22 +149,19 @@ def _constant(inner: Constant, x: FloatArray) -> Contributions:
 
 def _linear_lens(view: Any, estimator: Any) -> Lens:
     lens = Lens.of(view, estimator)
-    if lens is None or lens.slopes() is None or not is_regressor(lens.final):
+    if lens is None or lens.line() is None:
         raise UnexplainedError(NOT_LINEAR)
     return lens
 
 
 def _slopes_apart(lens: Lens, x: FloatArray, mean: FloatArray, missing: FloatArray) -> Part:
     """Return what the columns add by their slopes, around the mean."""
-    slopes = lens.slopes()
-    assert slopes is not None
-    (slope,), (level,) = slopes
-    design, centre = lens.design(x), lens.centre(mean, missing)
-    answer = float(predicted_values(lens.final, lens.scaled(design))[0])
-    baseline, amounts = float(level + slope @ centre), slope * (design[0] - centre)
-    if not _is_close(baseline + amounts.sum(), answer):
-        raise UnexplainedError(NOT_LINEAR)  # such as a regression with a link
-    return baseline, _by_place(lens, amounts, x.shape[1])
+    line = lens.line()
+    assert line is not None
+    slope, level = line
+    centre = lens.centre(mean, missing)
+    amounts = slope * (lens.design(x)[0] - centre)
+    return float(level + slope @ centre), _by_place(lens, amounts, x.shape[1])
 
 
 def _by_place(lens: Lens, amounts: FloatArray, n_features: int) -> FloatArray:
@@ -185,6 +181,8 @@ def _assembled(
         found.baseline[0], found.amounts[:, 0] = 1.0 - found.baseline[1], -found.amounts[:, 1]
     cut = answer - found.total
     cut[np.abs(cut) <= CLOSE * 1e-3 * (1.0 + np.abs(answer))] = 0.0
+    if cut.any() and not getattr(inner, "proper", False):
+        raise UnexplainedError("what its columns add does not sum to its answer")
     return Contributions(found.baseline, found.amounts, cut)
 
 

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_regressor
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
-from predictree.learners.adapter import SeenBy
+from predictree.learners.adapter import SeenBy, predicted_values
 from predictree.learners.views import AsItIs, OneHot, View
 from predictree.schema import Column
 from predictree.tree import FloatArray, Model
@@ -126,6 +127,20 @@ class Lens:
         offset = np.broadcast_to(self.offset, raw.shape[1:])
         level = np.broadcast_to(np.asarray(self.final.intercept_, dtype=float), raw.shape[:1])
         return raw * self.factor, level + raw @ offset
+
+    def line(self) -> tuple[FloatArray, float] | None:
+        """Return slopes and level of a regression whose prediction is just that; None of others.
+
+        Those with a link have coefficients, too: so two answers are looked at.
+        """
+        found = self.slopes() if is_regressor(self.final) else None
+        if found is None or len(found[0]) != 1:
+            return None
+        (slope,), (level,) = found
+        probe = np.stack([np.zeros(len(slope)), np.ones(len(slope))])
+        answers = predicted_values(self.final, self.scaled(probe))
+        same = np.allclose(answers, level + probe @ slope, rtol=1e-6, atol=1e-9)
+        return (slope, float(level)) if same else None
 
 
 def _steps(estimator: Any) -> Iterator[Any]:
