@@ -254,7 +254,7 @@ def test_gains_of_leaves_come_from_segments(model):
     finally:
         del model.segments_
     assert [text for text in texts if text.startswith("Δt = ")] == ["Δt = 0.0625"]
-    assert "Δt mse saved against the root's predictor" in texts
+    assert "Δt loss (mse) saved against the root's predictor" in texts
 
 
 def extents(ax):

@@ -124,7 +124,7 @@ def _lit(model: Any, tree: Tree, x: Any, number: int) -> Lit:
 def _key(boxes: Sequence[Box], loss: Any) -> list[str]:
     """Return what the signs mean, of those that there are."""
     text = "\n".join(chain.from_iterable((*box.head, *box.facts) for box in boxes))
-    of = "loss" if loss is None else shortened(loss.name)
+    of = "loss" if loss is None else f"loss ({shortened(loss.name)})"
     meanings = {
         "↑": "↑ trained one level up",
         "n =": "n rows that train",
