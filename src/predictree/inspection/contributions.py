@@ -28,6 +28,7 @@ from predictree.tree import FloatArray, Model, Predictor
 
 CLOSE = 1e-6  # relative difference below which a sum is right
 MAX_ROWS = 50  # of the background that shap compares with
+ORDERS = 10  # in which columns take these rows' values
 LOG_ODDS = "its log-odds are a sum over columns, and its probability is not"
 NOT_LINEAR = "it is not linear: explain(x, shap=True) asks the library shap"
 NO_SUM = "shap explains its margin, which is not its answer: give background=, some rows"
@@ -254,7 +255,7 @@ def _by_comparison(predictor: Predictor, x: FloatArray, rows: FloatArray) -> Con
     shap = require_shap()
     masker = shap.maskers.Independent(rows, max_samples=MAX_ROWS)
     explainer = shap.PermutationExplainer(predictor.scores, masker, seed=0)
-    found = explainer(x, max_evals=max(500, 4 * x.shape[1] + 2), silent=True)
+    found = explainer(x, max_evals=ORDERS * (2 * x.shape[1] + 1), silent=True)
     answer = predictor.scores(x)[0]
     amounts = np.asarray(found.values, dtype=float)[0].reshape(x.shape[1], -1)
     baseline = np.atleast_1d(np.asarray(found.base_values, dtype=float)[0])
