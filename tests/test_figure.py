@@ -183,7 +183,9 @@ def test_a_mixture_names_its_two_largest():
         PathWeight(0, name, 0, w)
         for name, w in [("a", 0.1), ("b", 0.55), ("c", 0.3), ("d", 0.05), ("e", 0.0)]
     )
-    assert Content(three_nodes(weights), None).boxes(9, 9)[1].head == ("b↑ 0.55", "c↑ 0.30  +2")
+    leaf = Content(three_nodes(weights), None).boxes(9, 9)[1]
+    assert leaf.head == ("b↑ 0.55", "c↑ 0.30  +2")
+    assert leaf.learner == "b"
 
 
 def test_arrows_beyond_four_are_counted():
@@ -337,6 +339,7 @@ def test_any_of_several_trees_is_drawn(regimes):
     [
         ({"max_nodes": 0}, "max_nodes=0: it must be a whole number of at least 1"),
         ({"max_depth": -1}, "max_depth=-1"),
+        ({"feature_names": ["a"]}, "feature_names has 1 names, and the model 3 columns"),
         ({"direction": "up"}, "direction='up': it must be"),
         ({"x": np.zeros((2, 3))}, "one row is wanted, and there are 2"),
     ],

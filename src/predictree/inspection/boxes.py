@@ -12,7 +12,7 @@ from predictree.inspection.text import rules
 from predictree.schema import Column
 from predictree.tree import NONE, Node, PathWeight, Tree
 
-NAME, RULE = 22, 40  # characters that are shown of a name, and of a rule
+NAME, RULE = 22, 52  # characters that are shown of a name, and of a rule
 ARROWS = 4  # beyond so many they are counted
 DIGITS = 3  # of gains and weights
 
@@ -123,7 +123,7 @@ class Content:
             rule="",
             head=self._head(node),
             facts=tuple(facts),
-            learner=node.learner,
+            learner=self._leading(node),
             is_leaf=node.is_leaf,
             is_lit=weight is not None,
         )
@@ -136,9 +136,9 @@ class Content:
 
     def _head(self, node: Node) -> tuple[str, ...]:
         """Return the node's own predictor, or at a leaf of a mixture the one or two largest."""
-        weights = sorted(node.weights or (), key=lambda record: -record.weight)
-        if not node.is_leaf or self._is_path(node):
+        if not self._is_mixture(node):
             return (self._named(node.learner, node.trained_on, node.depth),)
+        weights = _largest_first(node)
         shown = [
             f"{self._named(record.learner, record.trained_on, node.depth)} {record.weight:.2f}"
             for record in weights[:2]
@@ -148,15 +148,23 @@ class Content:
             shown[-1] += f"  +{n_others}"
         return tuple(shown)
 
-    def _is_path(self, leaf: Node) -> bool:
-        """Whether the weights are of one predictor a node, as in the paper."""
-        nodes = [self.tree[i] for i in self.tree.path(leaf.id)]
+    def _leading(self, node: Node) -> str:
+        """Return the learner that is named first."""
+        return _largest_first(node)[0].learner if self._is_mixture(node) else node.learner
+
+    def _is_mixture(self, node: Node) -> bool:
+        """Whether a leaf has other weights than the paper's, of one predictor a node."""
+        nodes = [self.tree[i] for i in self.tree.path(node.id)]
         own = [(node.id, node.learner, node.trained_on) for node in nodes]
-        return own == [_key(record) for record in leaf.weights or ()]
+        return node.is_leaf and own != [_key(record) for record in node.weights or ()]
 
     def _named(self, learner: str, trained_on: int, depth: int) -> str:
         levels = depth - int(self.tree.depth[trained_on])
         return shortened(learner) + ("↑" * levels if levels <= ARROWS else f"↑{levels}")
+
+
+def _largest_first(leaf: Node) -> list[PathWeight]:
+    return sorted(leaf.weights or (), key=lambda record: -record.weight)
 
 
 def _key(record: PathWeight) -> tuple[int, str, int]:

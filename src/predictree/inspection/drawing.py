@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 from typing import Any, Protocol
 
 from predictree.inspection.boxes import Box, shortened
@@ -288,9 +287,8 @@ def _add_legend(drawing: Drawing, learners: Sequence[str], key: Sequence[str]) -
     drawing.width = widest
 
 
-@cache
 def width_of(text: str, size: float, bold: bool = False) -> float:
-    """Return how wide a text is in points."""
+    """Return how wide a text is in points, in the font that matplotlib is set to."""
     if not text:
         return 0.0
     from matplotlib.font_manager import FontProperties

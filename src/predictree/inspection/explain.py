@@ -196,9 +196,9 @@ def explain(
     >>> from predictree.datasets import load_toy
     >>> X, y = load_toy()
     >>> model = ToPsClassifier("lr", random_state=0).fit(X, y)
-    >>> print(model.explain(X[0]))
-    prediction: 0
-    probabilities: 0: 0.8250, 1: 0.1750
+    >>> path = model.explain(X[0]).paths[0]
+    >>> [(part.learner, part.cohort, part.n_train) for part in path.parts]
+    [('linear', 'all rows', 40)]
     """
     table = as_table(x)
     features = one_row(model, table)

@@ -11,6 +11,8 @@ from itertools import chain
 from numbers import Integral
 from typing import Any
 
+from sklearn.utils.validation import check_is_fitted
+
 from predictree.exceptions import InvalidInputError, MissingExtraError
 from predictree.inspection.boxes import Box, Content, Lit, shortened
 from predictree.inspection.drawing import DIRECTIONS, Drawing, Label, Rectangle, draw
@@ -102,6 +104,8 @@ def _matplotlib(module: str) -> Any:
 
 def _content(model: Any, x: Any, number: Any, names: Sequence[str] | None) -> Content:
     """Return what the figure says."""
+    if not isinstance(model, Tree):
+        check_is_fitted(model)
     trees = (model,) if isinstance(model, Tree) else model.trees_
     if not isinstance(number, Integral) or not 0 <= int(number) < len(trees):
         raise InvalidInputError(

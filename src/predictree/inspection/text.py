@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from predictree.exceptions import InvalidInputError
 from predictree.schema import Column
 from predictree.tree import Node, Split, Tree
 
@@ -56,6 +57,11 @@ def named_columns(model: Any, names: Sequence[str] | None) -> Sequence[Column] |
         return None if names is None else [Column(name) for name in names]
     if names is None:
         names = [column.name for column in schema.columns]
+    if len(names) < len(schema.columns):
+        raise InvalidInputError(
+            f"feature_names has {len(names)} names, and the model {len(schema.columns)} columns: "
+            "give one a column"
+        )
     return [replace(column, name=n) for column, n in zip(schema.columns, names, strict=False)]
 
 
