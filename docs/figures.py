@@ -24,9 +24,9 @@ N_TRAIN = 32_950  # of 41,188: four folds in five
 BOUNDS = {
     "lr": {"max_depth": 4, "min_samples_leaf": 800, "min_samples_val": 160},
     "b": {
-        "max_depth": 4,
-        "min_samples_leaf": 800,
-        "min_samples_val": 160,
+        "max_depth": 3,
+        "min_samples_leaf": 2000,
+        "min_samples_val": 400,
         "search": "racing",
     },
 }
