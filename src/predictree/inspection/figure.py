@@ -153,7 +153,7 @@ def _put(drawing: Drawing, ax: Any, styles: dict[str, tuple[str, str]]) -> None:
     ax.set_axis_off()
     ax.set_xlim(0.0, drawing.width)
     ax.set_ylim(drawing.height, 0.0)
-    ax.set_aspect("equal", adjustable="datalim")
+    ax.set_aspect("equal", adjustable="box")
     ax.add_collection(_edges(drawing, lit=False))
     ax.add_collection(_edges(drawing, lit=True))
     for at, box in drawing.boxes:
