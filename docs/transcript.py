@@ -50,7 +50,8 @@ STEPS = [
     ),
     (
         "Why this answer? The rules from the root to the leaf, and what every predictor there "
-        "adds: its answer times its weight is its share, and the shares sum to the prediction.",
+        "adds: its answer times its weight is its share, and the shares sum to the prediction. "
+        "Then the leaves that are one change away, and what each column adds.",
         "predictree explain model.tops new.csv --row 2",
     ),
     (

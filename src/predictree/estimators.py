@@ -28,7 +28,8 @@ from predictree.exceptions import InvalidInputError, LearnerFailedWarning, RareC
 from predictree.execution import Executor
 from predictree.grower import FitFailure, Grower, Watcher
 from predictree.imputation import Imputation, draw, spread
-from predictree.inspection import export_text
+from predictree.inspection import Explanation, explain, export_text, plot_tree
+from predictree.inspection.background import Background
 from predictree.learners import Learner, adapt, has_closed_form, resolve_learners
 from predictree.learners.adapter import take_rows, weight_keyword
 from predictree.learners.presets import is_named
@@ -377,6 +378,7 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
             "fit_failures_": [failure for one in grown for failure in one.failures],
             "fits_": sum((one.fits for one in grown), FitCount()),
             "verdict_": _verdict([(one.problem, one.evidence) for one in grown]),
+            "backgrounds_": tuple(Background.of(one.tree, one.problem) for one in grown),
             "imputations_": tuple(filled for filled, _ in task.drawn if filled is not None),
             "stopped_": grown[-1].stopped or ("time_limit" if len(grown) < task.n_trees else None),
             "_needed": [] if all(takes_nan[p.learner] for p in used) else never_missing(table),
@@ -556,6 +558,16 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
         """
         return loss_bound(self, X, y, delta, **kwargs)
 
+    def plot(self, x: Any = None, **kwargs: Any) -> Any:
+        """Draw the tree with matplotlib, and the path of a row; see `inspection.plot_tree`."""
+        check_is_fitted(self)
+        return plot_tree(self, x, **kwargs)
+
+    def explain(self, x: Any, **kwargs: Any) -> Explanation:
+        """Take the prediction of one row apart; see `inspection.explain`."""
+        check_is_fitted(self)
+        return explain(self, x, **kwargs)
+
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters; the learners' own are named ``learners__<name>__<parameter>``."""
         params: dict[str, Any] = super().get_params(deep)
@@ -695,6 +707,8 @@ class ToPsClassifier(ClassifierMixin, _TreesOfPredictors):  # type: ignore[misc]
         ``"time_limit"`` or ``"callback"`` if that ended the growth.
     fits_ : FitCount
         Fits of slow learners that the search made, and that an exhaustive one would make.
+    backgrounds_ : tuple of Background
+        For every tree, the means of columns at its nodes, from which `explain` counts.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 

@@ -13,6 +13,7 @@ from predictree.estimators import ToPsClassifier, ToPsRegressor
 from predictree.exceptions import DamagedModelError, InvalidInputError
 from predictree.grower import FitFailure
 from predictree.imputation import Imputation
+from predictree.inspection.background import Background
 from predictree.learners.adapter import ClassModel, Constant, IndicatorModel, SeenBy, ValueModel
 from predictree.learners.views import AsItIs, OneHot, Share, View
 from predictree.losses import LOSSES, CallableLoss, Error, Loss
@@ -31,6 +32,7 @@ VALUES: dict[str, Any] = {
     for kind in (
         Tree, Predictor, Constant, ClassModel, IndicatorModel, ValueModel, SeenBy, View, AsItIs,
         OneHot, Share, Schema, Column, Imputation, Verdict, Comparison, FitCount, FitFailure,
+        Background,
     )
 }  # fmt: skip
 LEFT_OUT = ("partition_", "censoring_", "tree_", "checkpoint", "_skl_callbacks")

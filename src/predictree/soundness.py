@@ -7,6 +7,7 @@ import numpy as np
 from predictree.estimators import ToPsClassifier
 from predictree.exceptions import DamagedModelError
 from predictree.imputation import Imputation
+from predictree.inspection.background import Background
 from predictree.learners.adapter import ClassModel, Constant, IndicatorModel, SeenBy, ValueModel
 from predictree.learners.views import AsItIs, OneHot, Share, View
 from predictree.losses import Loss
@@ -38,6 +39,24 @@ def check_model(model: Any) -> None:
         tree.validate(n_features)
         _check_levels(tree, schema)
         _check_outputs(model, tree)
+    _check_backgrounds(model)
+
+
+def _check_backgrounds(model: Any) -> None:
+    """Check the means of every tree's nodes, which older files do not have."""
+    known = getattr(model, "backgrounds_", None)
+    if known is None:
+        return
+    require(isinstance(known, tuple) and len(known) == len(model.trees_), "the means of nodes")
+    for background, tree in zip(known, model.trees_, strict=True):
+        require(isinstance(background, Background), "the means of nodes")
+        width = model.n_features_in_
+        if background.view is not None:
+            _check_view(background.view, model.n_features_in_)
+            width = sum(part.width for part in background.view.parts)
+        for values in (background.mean, background.missing):
+            sound = isinstance(values, np.ndarray) and values.shape == (len(tree), width)
+            require(sound and values.dtype == np.float64, "the means of nodes")
 
 
 def _check_outputs(model: Any, tree: Tree) -> None:
@@ -53,10 +72,7 @@ def _check_outputs(model: Any, tree: Tree) -> None:
 def _check_fitted(model: Any, n_features: int, n_outputs: int) -> None:
     """Check one model of a predictor."""
     while isinstance(model, SeenBy):
-        require(isinstance(model.view, View), "what a model sees")
-        for part in model.view.parts:
-            known = isinstance(part, AsItIs | OneHot | Share)
-            require(known and _places([part.place], n_features), "what a model sees")
+        _check_view(model.view, n_features)
         model = model.model
     if isinstance(model, Constant):
         sound = isinstance(model.row, np.ndarray) and model.row.shape == (n_outputs,)
@@ -67,6 +83,14 @@ def _check_fitted(model: Any, n_features: int, n_outputs: int) -> None:
     else:
         sound = isinstance(model, ValueModel) and n_outputs == 1
     require(sound, "a model of a predictor")
+
+
+def _check_view(view: Any, n_features: int) -> None:
+    """Check what a model sees."""
+    require(isinstance(view, View), "what a model sees")
+    for part in view.parts:
+        known = isinstance(part, AsItIs | OneHot | Share)
+        require(known and _places([part.place], n_features), "what a model sees")
 
 
 def _check_levels(tree: Tree, schema: Schema) -> None:

@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from difflib import get_close_matches
 from io import TextIOWrapper
 from typing import Any, TextIO
@@ -48,20 +48,6 @@ def print_json(content: Any) -> None:
 def printable(text: str) -> str:
     """Return text of unknown origin without what would steer a terminal."""
     return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
-
-
-def table(rows: Sequence[Sequence[str]], right: Iterable[int] = ()) -> str:
-    """Lay out rows of words in columns, those in ``right`` flush right."""
-    flush_right = set(right)
-    widths = [max(len(row[j]) for row in rows) for j in range(len(rows[0]))]
-    lines = []
-    for row in rows:
-        cells = [
-            word.rjust(width) if j in flush_right else word.ljust(width)
-            for j, (word, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        lines.append("  ".join(cells).rstrip())
-    return "\n".join(lines)
 
 
 def size(n_bytes: int) -> str:

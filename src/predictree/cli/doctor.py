@@ -11,13 +11,16 @@ import joblib
 
 from predictree import __version__
 from predictree.cli.command import add_command, add_json
-from predictree.cli.console import print_json, size, table
+from predictree.cli.console import print_json, size
+from predictree.inspection.wording import table
 
 CORE = ("numpy", "scipy", "scikit-learn", "joblib", "numba")
 EXTRAS = {
     "boosted": ("catboost", "lightgbm", "xgboost"),
     "frames": ("narwhals", "pandas", "polars", "pyarrow"),
     "persist": ("skops",),
+    "plot": ("matplotlib",),
+    "shap": ("shap",),
 }
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 

@@ -1,7 +1,24 @@
 """Reading a fitted tree."""
 
 from predictree.inspection.explain import Explanation, explain
+from predictree.inspection.figure import plot_tree
+from predictree.inspection.importance import (
+    Coefficients,
+    Importance,
+    coefficients,
+    region_importance,
+)
 from predictree.inspection.summary import summarise
 from predictree.inspection.text import export_text
 
-__all__ = ["Explanation", "explain", "export_text", "summarise"]
+__all__ = [
+    "Coefficients",
+    "Explanation",
+    "Importance",
+    "coefficients",
+    "explain",
+    "export_text",
+    "plot_tree",
+    "region_importance",
+    "summarise",
+]

@@ -1,15 +1,28 @@
-"""One prediction taken apart: the rules of its path, and what each predictor adds."""
+"""One prediction taken apart: its path in rules, what each predictor adds, and each column."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from predictree.exceptions import InvalidInputError
+from predictree.exceptions import InvalidInputError, MissingExtraError
+from predictree.inspection.contributions import (
+    Contributions,
+    Explainer,
+    UnexplainedError,
+    composed,
+    require_shap,
+)
+from predictree.inspection.neighbours import Neighbour, backgrounds_of, decoded, neighbours
+from predictree.inspection.rows import as_table, one_row, seen_by_tree
 from predictree.inspection.text import rules
-from predictree.schema import Column
+from predictree.inspection.wording import as_dict, as_html, as_text, plain
+from predictree.losses import decide
+from predictree.schema import Column, columns_of, is_frame
 from predictree.tree import FloatArray, Node, Tree
 
 
@@ -17,12 +30,14 @@ from predictree.tree import FloatArray, Node, Tree
 class Step:
     """One node of the path and the rule that leads to it, ``"all rows"`` at the root.
 
-    ``column`` is the name of the column that the rule is about, None at the root.
+    ``column`` is the name of the column that the rule is about, and ``value`` what the row has
+    there; both are None at the root.
     """
 
     node: int
     rule: str
     column: str | None
+    value: Any
     n_train: int
 
 
@@ -35,28 +50,44 @@ class Part:
     learner : str
     trained_on : int
         The node whose rows trained it.
+    cohort : str
+        These rows in words.
+    n_train : int
+        How many they are.
     weight : float
         Its weight at the leaf.
     answer : array of shape (k,)
         Its scores, one a class; a single one in a regression.
     share : array of shape (k,)
         Weight times answer.
+    contributions : Contributions or None
+        What each column adds to the answer; None where that cannot be said.
+    reason : str or None
+        Why it cannot.
     """
 
     learner: str
     trained_on: int
+    cohort: str
+    n_train: int
     weight: float
     answer: FloatArray
     share: FloatArray
+    contributions: Contributions | None
+    reason: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """The way of one row through one tree: shares, in their order, sum to the scores."""
+    """The way of one row through one tree: shares, in their order, sum to the scores.
+
+    ``neighbours`` are the leaves where the row would be if one step went the other way.
+    """
 
     steps: tuple[Step, ...]
     parts: tuple[Part, ...]
     scores: FloatArray
+    neighbours: tuple[Neighbour, ...]
 
     @property
     def leaf(self) -> int:
@@ -66,74 +97,233 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Paths through all trees of a model; H(x) is the mean of their scores."""
+    """One prediction taken apart; print it, or see `to_dict` and `to_frame`.
+
+    Attributes
+    ----------
+    paths : tuple of Path
+        One through every tree of the model.
+    scores : array of shape (k,)
+        H(x): the mean of the paths' scores.
+    classes : tuple of str or None
+        The names of the k classes; None in a regression.
+    prediction : object
+        A class or a number.
+    target : int
+        The output that texts, tables and dicts are about: the class that was asked for, or else the
+        predicted one.
+    columns : tuple of str
+        The names of the columns.
+    contributions : Contributions
+        What each column adds to H(x), as far as the predictors say.
+    unexplained : array of shape (k,)
+        What is added by predictors that do not say: baseline, contributions, cut and this sum to
+        H(x).
+    """
 
     paths: tuple[Path, ...]
     scores: FloatArray
+    classes: tuple[str, ...] | None
+    prediction: Any
+    target: int
+    columns: tuple[str, ...]
+    contributions: Contributions
+    unexplained: FloatArray
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as plain data for JSON; numbers are those of the target."""
+        return as_dict(self)
+
+    def to_frame(self) -> Any:
+        """Return a pandas frame with a row for every predictor of every tree."""
+        if find_spec("pandas") is None:
+            raise MissingExtraError(
+                "frames are made with pandas, which is not here: pip install 'predictree[frames]'"
+            )
+        rows = [
+            {
+                "tree": number,
+                "leaf": path.leaf,
+                "learner": part.learner,
+                "trained_on": part.trained_on,
+                "cohort": part.cohort,
+                "n_train": part.n_train,
+                "answer": float(part.answer[self.target]),
+                "weight": part.weight,
+                "share": float(part.share[self.target]),
+            }
+            for number, path in enumerate(self.paths)
+            for part in path.parts
+        ]
+        return import_module("pandas").DataFrame(rows)
+
+    def __str__(self) -> str:
+        return as_text(self.to_dict())
+
+    def _repr_html_(self) -> str:
+        return as_html(self.to_dict())
 
 
-def explain(model: Any, X: Any) -> Explanation:
+def explain(
+    model: Any, x: Any, *, target: Any = None, shap: bool = False, background: Any = None
+) -> Explanation:
     """Take the prediction of one row apart.
 
     Parameters
     ----------
     model : ToPsClassifier or ToPsRegressor
         A fitted estimator.
-    X : table with a single row
+    x : row or table with a single row
+    target : class label, optional
+        The class whose score is told; by default the predicted one.
+    shap : bool, default=False
+        Whether the library shap is asked what columns add to the answers of predictors that are
+        not linear. That can take long.
+    background : table, optional
+        Rows, such as those that trained the model, whose values shap puts in the place of the
+        row's. Without it shap can tell only of forests, and of other trees whose answer is a sum.
+        Implies ``shap``.
 
     Returns
     -------
     Explanation
-        With a path for every tree: its rules, and its predictors with their answers, weights and
-        shares.
+        With a path for every tree: its rules, its predictors with their answers, weights and
+        shares, and what would lead to another leaf.
 
     Examples
     --------
     >>> from predictree import ToPsClassifier
     >>> from predictree.datasets import load_toy
-    >>> from predictree.inspection import explain
     >>> X, y = load_toy()
     >>> model = ToPsClassifier("lr", random_state=0).fit(X, y)
-    >>> path = explain(model, X[:1]).paths[0]
-    >>> [step.rule for step in path.steps]
-    ['all rows']
+    >>> path = model.explain(X[0]).paths[0]
+    >>> [(part.learner, part.cohort, part.n_train) for part in path.parts]
+    [('linear', 'all rows', 40)]
     """
-    features = model._features(X)
-    if len(features) != 1:
-        raise InvalidInputError(
-            f"explain takes one row, and got {len(features)}: give X[i : i + 1]"
-        )
-    drawn = [imputation(features) for imputation in model.imputations_] or [features]
-    columns = model.schema_.columns
+    table = as_table(x)
+    features = one_row(model, table)
+    values = _values(model, table, features)
+    if shap or background is not None:
+        require_shap()
+    rows = None if background is None else model._features(background)
     paths = tuple(
-        _follow(tree, drawn[i % len(drawn)], columns) for i, tree in enumerate(model.trees_)
+        _follow(model, number, features, values, _explainer(model, number, shap, rows))
+        for number in range(len(model.trees_))
     )
-    return Explanation(paths, np.asarray(np.mean([path.scores for path in paths], axis=0)))
+    scores = np.asarray(np.mean([path.scores for path in paths], axis=0))
+    return _explanation(model, paths, scores, target)
 
 
-def _follow(tree: Tree, x: FloatArray, columns: Sequence[Column]) -> Path:
+def _explanation(
+    model: Any, paths: tuple[Path, ...], scores: FloatArray, target: Any
+) -> Explanation:
+    columns, k = tuple(column.name for column in model.schema_.columns), len(scores)
+    parts = [part for path in paths for part in path.parts]
+    share = 1.0 / len(paths)
+    found = composed([(share * p.weight, p.contributions) for p in parts], len(columns), k)
+    silent = [share * part.share for part in parts if part.contributions is None]
+    unexplained = np.sum(silent, axis=0) if silent else np.zeros(k)
+    labels = None if model._task == "regression" else model.classes_.tolist()
+    chosen = 0 if labels is None else int(decide(scores[None], model._half_is_second)[0])
+    return Explanation(
+        paths=paths,
+        scores=scores,
+        classes=None if labels is None else tuple(map(str, labels)),
+        prediction=float(scores[0]) if labels is None else plain(labels[chosen]),
+        target=chosen if target is None else _place_of(target, labels),
+        columns=columns,
+        contributions=found,
+        unexplained=unexplained,
+    )
+
+
+def _place_of(target: Any, labels: list[Any] | None) -> int:
+    if labels is None or target not in labels:
+        known = "a regression has none" if labels is None else ", ".join(map(repr, labels))
+        raise InvalidInputError(f"target={target!r} is not a class: {known}")
+    return labels.index(target)
+
+
+def _values(model: Any, table: Any, features: FloatArray) -> list[Any]:
+    """Return the values of a row as they were given."""
+    if is_frame(table) and model.schema_.from_frame:
+        return [plain(values.to_list()[0]) for _, values in columns_of(table)]
+    columns = model.schema_.columns
+    return [decoded(column, code) for column, code in zip(columns, features[0], strict=True)]
+
+
+def _explainer(model: Any, number: int, shap: bool, rows: FloatArray | None) -> Explainer:
+    """Return what takes the answers of one tree's predictors apart."""
+    usual = backgrounds_of(model)[number]
+    if rows is None:
+        return Explainer(usual, shap)
+    tree, seen = model.trees_[number], seen_by_tree(model, rows, number)
+    leaves = tree.apply(seen)
+    paths = {leaf: set(tree.path(leaf)) for leaf in np.unique(leaves).tolist()}
+
+    def within(node: int) -> FloatArray:
+        return seen[[node in paths[leaf] for leaf in leaves.tolist()]]
+
+    return Explainer(usual, True, within)
+
+
+def _follow(
+    model: Any, number: int, features: FloatArray, values: Sequence[Any], explainer: Explainer
+) -> Path:
     """Return the path of a row through one tree; sums are made as in `Tree.scores`."""
+    tree: Tree = model.trees_[number]
+    x = seen_by_tree(model, features, number)
     leaf = int(tree.apply(x)[0])
+    steps = _steps(tree, leaf, model.schema_.columns, values)
     total, parts = np.zeros(tree.n_outputs), []
-    for i, predictor in enumerate(tree.predictors):
+    for i in range(len(tree.predictors)):
         weight = float(tree.weight_by_leaf(i)[leaf])
-        if not weight:
-            continue
-        answer = predictor.scores(x)[0]
-        total = total + weight * answer
-        parts.append(Part(predictor.learner, predictor.trained_on, weight, answer, weight * answer))
-    return Path(_steps(tree, leaf, columns), tuple(parts), total)
+        if weight:
+            parts.append(_part(tree, i, weight, x, steps, explainer))
+            total = total + parts[-1].share
+    return Path(steps, tuple(parts), total, neighbours(model, number, features))
 
 
-def _steps(tree: Tree, leaf: int, columns: Sequence[Column]) -> tuple[Step, ...]:
+def _part(
+    tree: Tree,
+    i: int,
+    weight: float,
+    x: FloatArray,
+    steps: Sequence[Step],
+    explainer: Explainer,
+) -> Part:
+    predictor = tree.predictors[i]
+    answer = predictor.scores(x)[0]
+    on = next(n for n, step in enumerate(steps) if step.node == predictor.trained_on)
+    contributions, reason = None, None
+    try:
+        contributions = explainer(predictor, x)
+    except UnexplainedError as error:
+        reason = str(error)
+    return Part(
+        learner=predictor.learner,
+        trained_on=predictor.trained_on,
+        cohort=" and ".join(step.rule for step in steps[1 : on + 1]) or steps[0].rule,
+        n_train=steps[on].n_train,
+        weight=weight,
+        answer=answer,
+        share=weight * answer,
+        contributions=contributions,
+        reason=reason,
+    )
+
+
+def _steps(
+    tree: Tree, leaf: int, columns: Sequence[Column], values: Sequence[Any]
+) -> tuple[Step, ...]:
     nodes = [tree[i] for i in tree.path(leaf)]
-    below = [_step(parent, child, columns) for parent, child in pairwise(nodes)]
-    return (Step(0, "all rows", None, nodes[0].n_train), *below)
+    below = [_step(parent, child, columns, values) for parent, child in pairwise(nodes)]
+    return (Step(0, "all rows", None, None, nodes[0].n_train), *below)
 
 
-def _step(parent: Node, child: Node, columns: Sequence[Column]) -> Step:
+def _step(parent: Node, child: Node, columns: Sequence[Column], values: Sequence[Any]) -> Step:
     assert parent.split is not None
     assert parent.children is not None
-    side = parent.children.index(child.id)
+    side, place = parent.children.index(child.id), parent.split.feature
     rule = rules(parent.split, columns, decimals=4)[side]
-    return Step(child.id, rule, columns[parent.split.feature].name, child.n_train)
+    return Step(child.id, rule, columns[place].name, values[place], child.n_train)

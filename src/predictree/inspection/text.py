@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from predictree.exceptions import InvalidInputError
 from predictree.schema import Column
 from predictree.tree import Node, Split, Tree
 
@@ -34,7 +35,7 @@ def export_text(
     str
     """
     tree: Tree = getattr(model, "tree_", model)
-    columns = _columns(model, feature_names)
+    columns = named_columns(model, feature_names)
     lines = []
     pending = [(0, "", "", "all rows")]  # node, its indent, its branch, its rule
     while pending:
@@ -49,12 +50,18 @@ def export_text(
     return "\n".join(lines)
 
 
-def _columns(model: Any, names: Sequence[str] | None) -> Sequence[Column] | None:
+def named_columns(model: Any, names: Sequence[str] | None) -> Sequence[Column] | None:
+    """Return the columns of a model under these names; None if there are neither."""
     schema = getattr(model, "schema_", None)
     if schema is None:
         return None if names is None else [Column(name) for name in names]
     if names is None:
         names = [column.name for column in schema.columns]
+    if len(names) < len(schema.columns):
+        raise InvalidInputError(
+            f"feature_names has {len(names)} names, and the model {len(schema.columns)} columns: "
+            "give one a column"
+        )
     return [replace(column, name=n) for column, n in zip(schema.columns, names, strict=False)]
 
 
@@ -73,7 +80,7 @@ def rules(split: Split, columns: Sequence[Column] | None, decimals: int) -> tupl
             f"{name} in {_set_of(side)}" for side in (column.levels[:first], column.levels[first:])
         ]
     elif column.kind == "date":
-        day = _date(split.threshold)
+        day = date_of(split.threshold)
         sides = [f"{name} < {day}", f"{name} ≥ {day}"]
     else:
         threshold = f"{split.threshold:.{decimals + 2}g}"
@@ -87,7 +94,7 @@ def _set_of(levels: Sequence[Any]) -> str:
     return "{" + ", ".join(map(str, levels)) + "}"
 
 
-def _date(days: float) -> str:
+def date_of(days: float) -> str:
     """Return a moment, in days since 1970, as a date, with the time if it is not midnight."""
     moment = str(np.datetime64(0, "s") + np.timedelta64(round(days * 86400), "s"))
     return moment.removesuffix("T00:00:00")
