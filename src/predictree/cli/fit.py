@@ -1,6 +1,7 @@
 """``predictree fit``: grow a tree on a table and save it."""
 
 import argparse
+import sys
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from predictree.learners import PRESETS
 from predictree.losses import LOSSES
 from predictree.schema import ROLES
 
-LIVE = 2  # verbose: one line that lives, if stderr is a terminal
+LIVE = 2  # verbose: one line that lives
 FEW = 10  # different whole numbers that are still taken for classes
 TASKS = {"classification": ToPsClassifier, "regression": ToPsRegressor}
 
@@ -98,7 +99,7 @@ def settings(args: argparse.Namespace) -> dict[str, Any]:
         "time_limit": args.time_limit,
         "learner_timeout": args.learner_timeout,
         "checkpoint": args.checkpoint,
-        "verbose": 1 if args.verbose else LIVE,
+        "verbose": 1 if args.verbose else LIVE if sys.stderr.isatty() else None,
         "feature_roles": dict(args.role) or None,
         "n_jobs": args.jobs,
         "random_state": args.seed,
