@@ -44,6 +44,7 @@ from predictree.partition import (
 from predictree.problem import Problem, Seeds
 from predictree.schema import is_frame
 from predictree.search import SEARCHES, FitCount, Limits
+from predictree.segments import segments
 from predictree.tree import FloatArray, IntArray, Tree
 from predictree.verdict import Evidence, Verdict, judge
 from predictree.weights import evidence, mixture_weights, weigh
@@ -188,9 +189,10 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
             failures, fits = failures + grower.failures, fits + grower.fits
             stopped = stopped or late
         verdict = _verdict([(problem, seen) for _, problem, seen in repeats])
+        by_leaf = segments(*repeats[0])
         _warn_of(failures)
         self._adopt([tree for tree, _, _ in repeats], repeats[0][1], table, columns, failures)
-        self.fits_, self.verdict_ = fits, verdict
+        self.fits_, self.verdict_, self.segments_ = fits, verdict, by_leaf
         self.imputations_ = tuple(imputation for imputation, _ in drawn if imputation is not None)
         self.stopped_ = "time_limit" if stopped else None
         return self
@@ -552,6 +554,8 @@ class ToPsClassifier(ClassifierMixin, _TreesOfPredictors):  # type: ignore[misc]
     verdict_ : Verdict
         Whether the tree is better, on rows that its models did not see, than the best learner
         alone and than one stack of all; print it.
+    segments_ : tuple of Segment
+        What each leaf of ``tree_`` is worth on held-out rows: base rate, losses, calibration.
     classes_ : array of shape (n_classes,)
     loss_ : Loss
     partition_ : array of shape (n_samples,)
@@ -650,7 +654,7 @@ n_imputations, time_limit, verbose, n_jobs, random_state
 
     Attributes
     ----------
-    tree_, trees_, verdict_, loss_, partition_, fit_failures_, fits_, n_features_in_, \
+    tree_, trees_, verdict_, segments_, loss_, partition_, fit_failures_, fits_, n_features_in_, \
 feature_names_in_
         As in `ToPsClassifier`.
     """
