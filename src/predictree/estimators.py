@@ -1,5 +1,6 @@
 """ToPsClassifier and ToPsRegressor: parameters, and a fit that reads like the paper."""
 
+import os
 import sys
 import time
 import warnings
@@ -7,6 +8,7 @@ from abc import ABCMeta, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -433,6 +435,35 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         """Return the tree as text; see `predictree.export_text`."""
         check_is_fitted(self)
         return export_text(self, **kwargs)
+
+    def report(
+        self,
+        X: Any = None,
+        y: Any = None,
+        path: str | os.PathLike[str] = "report.html",
+        *,
+        rows: Any = None,
+    ) -> Path:
+        """Write a report: one page for a browser, with everything in it.
+
+        Parameters
+        ----------
+        X, y : table and labels, optional
+            Rows to judge the regions on, best those that the model has never seen. Without them
+            the report says what the fit's own held-out rows do.
+        path : str or path, default="report.html"
+        rows : table, optional
+            Rows to show one by one, with their values; no other row is in the file.
+
+        Returns
+        -------
+        Path
+            Of the file. Needs jinja2: ``pip install 'predictree[report]'``.
+        """
+        from predictree.report import write
+
+        check_is_fitted(self)
+        return write(self, path, X, y, rows=rows)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters; the learners' own are named ``learners__<name>__<parameter>``."""
