@@ -11,7 +11,7 @@ Every number in it is of many rows. Single rows are in it only if the caller ask
                       ``loss``, and ``opponents``: ``name``, ``loss``, ``gain``, ``low``, ``high``
                       (its 95 % interval), and ``share``, ``share_low``, ``share_high``, the same in
                       shares of the opponent's loss
-``nodes``             of the first tree: the fields of `Node`, ``rule`` and ``rules``, and ``score``,
+``nodes``             of the first tree: fields of `Node`, ``rule`` and ``rules``, and ``score``,
                       the leaf's entry of the scorecard (None at inner nodes)
 ``scorecard``         `Scorecard.to_dict`
 ``importances``       `Importances.to_dict`, None without data

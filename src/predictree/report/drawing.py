@@ -29,7 +29,8 @@ class Drawing:
 
 def draw(nodes: Sequence[Mapping[str, Any]]) -> Drawing:
     """Place the nodes of a tree, which are listed by id."""
-    order, y = _order(nodes), {}
+    order = _order(nodes)
+    y: dict[int, float] = {}
     leaves = [i for i in order if nodes[i]["children"] is None]
     for row, leaf in enumerate(leaves):
         y[leaf] = MARGIN + row * (HEIGHT + DOWN)
