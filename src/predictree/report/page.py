@@ -92,7 +92,7 @@ def environment() -> Any:
 
 def number(value: float | None, digits: int = 4) -> str:
     """Return a number with so many digits that count, and a true minus."""
-    return "–" if value is None else f"{value:.{digits}g}".replace("-", "−")
+    return "–" if value is None else f"{value:#.{digits}g}".rstrip(".").replace("-", "−")
 
 
 def fixed(value: float | None, most: float) -> str:
