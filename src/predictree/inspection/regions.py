@@ -338,7 +338,7 @@ class Rows:
     def of(cls, model: Any, X: Any, y: Any) -> "Rows":
         """Check and encode data for a fitted model."""
         features = model._features(X)
-        leaf = model.tree_.apply(_as_seen(model, features)[0])
+        leaf = model.tree_.apply(as_seen(model, features)[0])
         return cls(features, encode_labels(model, y, features), leaf)
 
     def drawn(self, most: int, draws: np.random.Generator) -> "Rows":
@@ -381,14 +381,14 @@ def class_words(model: Any) -> tuple[str, ...] | None:
 
 def model_scores(model: Any, features: FloatArray) -> FloatArray:
     """Return H(x) for encoded rows."""
-    seen = zip(model.trees_, _as_seen(model, features), strict=True)
+    seen = zip(model.trees_, as_seen(model, features), strict=True)
     return np.asarray(np.mean([tree.scores(drawn) for tree, drawn in seen], axis=0))
 
 
 def root_scores(model: Any, features: FloatArray) -> FloatArray | None:
     """Return what the roots of the trees answer for encoded rows; None if no model is left."""
     found = []
-    for tree, drawn in zip(model.trees_, _as_seen(model, features), strict=True):
+    for tree, drawn in zip(model.trees_, as_seen(model, features), strict=True):
         weights = _root_weights(tree, model.weights == "path")
         if not weights:
             return None
@@ -412,7 +412,7 @@ def _root_weights(tree: Tree, single: bool) -> dict[int, float]:
     return {i: share / total for i, share in shares.items() if share > 0}
 
 
-def _as_seen(model: Any, features: FloatArray) -> list[FloatArray]:
+def as_seen(model: Any, features: FloatArray) -> list[FloatArray]:
     """Return encoded rows as each tree sees them: with their gaps, or with these filled."""
     filled = [imputation(features) for imputation in model.imputations_] or [features]
     return [filled[i % len(filled)] for i in range(len(model.trees_))]

@@ -13,6 +13,7 @@ from predictree.extras import need
 from predictree.report.content import describe
 from predictree.report.drawing import HEIGHT, WIDTH, draw, shortened
 
+HERE = ("predictree.report",)
 SCRIPTS, STYLES = ("tree.js", "report.js"), ("style.css",)
 HEAT = 9  # shades of a table
 TOP = 20  # features that are shown at once
@@ -72,11 +73,11 @@ def static(name: str) -> str:
     return files("predictree.report").joinpath("static", name).read_text(encoding="utf-8")
 
 
-def environment() -> Any:
-    """Return what fills templates; every value is escaped."""
+def environment(*packages: str) -> Any:
+    """Return what fills the templates of packages; every value is escaped."""
     jinja2 = need("jinja2", "report", "a report")
     found = jinja2.Environment(
-        loader=jinja2.PackageLoader("predictree.report"),
+        loader=jinja2.ChoiceLoader([jinja2.PackageLoader(name) for name in packages or HERE]),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
