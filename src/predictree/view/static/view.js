@@ -124,7 +124,6 @@
 
   function draw(person, found) {
     const { el } = person;
-    if (person.base === null) person.base = found;
     const headline = $(el, ".headline"), shares = $(el, ".shares");
     const top = main(found);
     headline.textContent = found.shares ? `${found.answer} ${percent(top.value)}` : number(found.value, 5);
@@ -172,6 +171,13 @@
     tree.light(person.name.toLowerCase(), found.path.map((step) => step.node));
   }
 
+  /* The answer for the row that a person started from, asked once. */
+  async function ground(person) {
+    if (person.base) return;
+    const { start } = person, found = await ask("answer", [start]);
+    if (person.start === start) person.base = found.people[0];
+  }
+
   let asked = 0, waiting = null;
   const shown = () => people.filter((person) => !person.el.hidden);
   function update() {
@@ -179,6 +185,7 @@
     waiting = setTimeout(async () => {
       const turn = ++asked, who = shown();
       try {
+        await Promise.all(who.map(ground));
         const found = await ask("answer", who.map((person) => person.values));
         if (turn !== asked) return;
         complain("");
