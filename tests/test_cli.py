@@ -538,6 +538,22 @@ def test_a_report_without_data(capsys, fitted, here):
     assert "held-out rows of the fit" in Path("r.html").read_text(encoding="utf-8")
 
 
+def test_fit_reports_as_well(capsys, here, monkeypatch):
+    make_table().write_csv("t.csv")
+    fit = ["fit", "t.csv", "--target", "effect", "--learners", "lr", "-o", "m.tops"]
+    code, _, err = run(capsys, *fit, "--report", "r.html")
+    assert code == 0
+    assert err.endswith("wrote r.html: open it in a browser\n")
+    assert Path("r.html").stat().st_size > 10_000
+    Path("m.tops").unlink()
+    assert "there is no folder no" in run(capsys, *fit, "--report", "no/r.html")[2]
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    code, _, err = run(capsys, *fit, "--report", "r.html")
+    assert code == 1
+    assert "--report needs jinja2: pip install 'predictree[report]'" in err
+    assert not Path("m.tops").exists()
+
+
 @pytest.mark.parametrize(("model", "target"), [("value", "effect"), ("class", "better")])
 def test_a_report_on_data_with_rows(capsys, fitted, here, model, target):
     argv = ["--data", fitted / "t.csv", "--target", target, "--rows", 2, "-o", "r.html"]

@@ -80,11 +80,11 @@ def test_a_branch_closes_and_opens(visit, report, clinic):
     branch = inner_below_the_root(clinic[0])
     below = {n.id for n in tree if branch in tree.path(n.id)} - {branch}
     everything = list(range(len(tree)))
-    height = page.locator(".tree svg").bounding_box()["height"]
+    height = page.locator(".canvas > svg").bounding_box()["height"]
     node(page, branch).locator(".toggle").click()
     assert shown(page) == sorted(set(everything) - below)
     assert node(page, branch).get_attribute("aria-expanded") == "false"
-    assert page.locator(".tree svg").bounding_box()["height"] < height
+    assert page.locator(".canvas > svg").bounding_box()["height"] < height
     node(page, branch).locator(".toggle").click()
     assert shown(page) == everything
     page.get_by_role("button", name="Collapse all").click()
@@ -97,7 +97,7 @@ def test_zoom(visit, report):
     page = visit(report)
 
     def width():
-        return page.locator(".tree svg").bounding_box()["width"]
+        return page.locator(".canvas > svg").bounding_box()["width"]
 
     start = width()
     page.get_by_role("button", name="Zoom in").click()

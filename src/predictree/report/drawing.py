@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 WIDTH, HEIGHT, ACROSS, DOWN, MARGIN = 200, 66, 46, 14, 8  # of a box, and between boxes
-LETTERS = 27  # of a rule that fit in a box
+LETTERS = 24  # of a rule that fit in a box
 
 
 @dataclass(frozen=True, slots=True)
