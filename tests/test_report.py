@@ -4,12 +4,14 @@ import datetime as dt
 import json
 import re
 import sys
+import warnings
 from base64 import b64encode
 from copy import copy
 from dataclasses import replace
 from hashlib import sha256
 from html.parser import HTMLParser
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -17,7 +19,12 @@ import pytest
 
 from conftest import Raises
 from predictree import ToPsClassifier, ToPsRegressor
-from predictree.exceptions import InvalidInputError, LearnerFailedWarning, MissingExtraError
+from predictree.exceptions import (
+    InvalidInputError,
+    LearnerFailedWarning,
+    MissingExtraError,
+    ModelVersionWarning,
+)
 from predictree.inspection.values import words_of
 from predictree.persistence import dumps, loads
 from predictree.report import describe, render
@@ -174,6 +181,15 @@ def test_an_undefined_loss_is_a_dash(three):
 def test_a_model_without_segments(value):
     model = loads(dumps(value))
     model.segments_ = ()
+    assert "a version that did not keep them" in render(describe(model))
+
+
+def test_a_model_from_an_older_file():
+    content = (Path(__file__).parent / "files" / "protocol 1").read_bytes()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelVersionWarning)
+        model = loads(content)
+    assert describe(model)["scorecard"]["regions"] == []
     assert "a version that did not keep them" in render(describe(model))
 
 

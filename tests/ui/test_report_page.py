@@ -172,6 +172,15 @@ def test_the_table_leads_to_the_tree(visit, report, clinic):
     assert detail(page) == [str(leaf)]
 
 
+def test_what_is_chosen_comes_into_view(visit, report, clinic):
+    page = visit(report, viewport=NARROW)
+    leaf = leaves(clinic[0])[-1]
+    page.locator(f'#regions a[href="#node-{leaf}"]').click()
+    box, room = node(page, leaf).bounding_box(), page.locator(".canvas").bounding_box()
+    assert room["x"] <= box["x"]
+    assert box["x"] + box["width"] <= room["x"] + room["width"] + 1
+
+
 def test_an_address_chooses_a_node(visit, report, clinic):
     leaf = leaves(clinic[0])[1]
     page = visit(f"{report}#node-{leaf}")

@@ -5,8 +5,8 @@ Every number in it is of many rows. Single rows are in it only if the caller ask
 ====================  ==============================================================================
 ``schema``            1; raised when a key changes its meaning
 ``date``              when the report was made, ``YYYY-MM-DD``
-``model``             ``task``, ``loss``, ``loss_words``, ``classes`` (or None), ``n_features``,
-                      ``n_trees``, ``n_rows``, ``n_leaves``, ``depth``
+``model``             ``task``, ``loss``, ``loss_words``, ``classes`` (or None), ``weights``,
+                      ``n_features``, ``n_trees``, ``n_rows``, ``n_leaves``, ``depth``
 ``verdict``           ``kind`` (earned, lone, unclear or worse), ``headline``, ``advice``, ``text``,
                       ``loss``, and ``opponents``: ``name``, ``loss``, ``gain``, ``low``, ``high``
                       (its 95 % interval), and ``share``, ``share_low``, ``share_high``, the same in
@@ -142,6 +142,7 @@ def _model(model: Any) -> dict[str, Any]:
         "loss": name,
         "loss_words": LOSS_WORDS.get(name, name),
         "classes": class_words(model),
+        "weights": model.weights,
         "n_features": int(model.n_features_in_),
         "n_trees": len(model.trees_),
         "n_rows": int(tree.n_rows[0, 0]),
@@ -239,7 +240,7 @@ def _failures(model: Any) -> list[dict[str, Any]]:
 
 def _budget(model: Any) -> dict[str, Any]:
     return {
-        "stopped": model.stopped_,
+        "stopped": getattr(model, "stopped_", None),  # older files do not have it
         "fits_made": model.fits_.made,
         "fits_exhaustive": model.fits_.exhaustive,
     }

@@ -85,6 +85,18 @@ function predictreeTree(frame) {
       other.setAttribute("tabindex", other === el ? "0" : "-1");
     });
     listeners.forEach((tell) => tell(id));
+    reveal(el);
+  }
+
+  function reveal(el) {
+    const at = el.transform.baseVal.getItem(0).matrix, x0 = at.e * scale, y0 = at.f * scale;
+    const inside = (from, size, start, room) => from >= start && from + size <= start + room;
+    if (!inside(x0, boxW * scale, canvas.scrollLeft, canvas.clientWidth)) {
+      canvas.scrollLeft = x0 - (canvas.clientWidth - boxW * scale) / 2;
+    }
+    if (!inside(y0, boxH * scale, canvas.scrollTop, canvas.clientHeight)) {
+      canvas.scrollTop = y0 - (canvas.clientHeight - boxH * scale) / 2;
+    }
   }
 
   function light(name, path) {
@@ -93,6 +105,7 @@ function predictreeTree(frame) {
     edges.forEach((el, id) => el.classList.toggle(`lit-${name}`, lit.has(id)));
     path.forEach((id) => closed.delete(String(id)));
     place();
+    if (path.length) reveal(nodes.get(String(path[path.length - 1])));
   }
 
   function hint(el) {
