@@ -158,6 +158,12 @@ def test_of_many_rows_some_are_drawn(value):
     assert importances(value, X_new, y_new, max_rows=50, n_repeats=1).mean.shape == (2, 4)
 
 
+@pytest.mark.parametrize("wrong", [{"n_repeats": 0}, {"max_rows": 0}], ids=str)
+def test_nothing_comes_of_nothing(value, wrong):
+    with pytest.raises(InvalidInputError, match="at least 1"):
+        importances(value, X_new, y_new, **wrong)
+
+
 def test_ignored_columns_are_left_out():
     model = ToPsRegressor("lr", feature_roles={3: "ignore"}, max_depth=0, random_state=0).fit(X, y)
     assert importances(model, X_new, y_new, n_repeats=1).features == ("x0", "x1", "x2")

@@ -253,6 +253,8 @@ def importances(
     Importances
     """
     check_is_fitted(model)
+    if n_repeats < 1 or max_rows < 1:
+        raise InvalidInputError("n_repeats and max_rows must be at least 1")
     draws = np.random.default_rng(random_state)
     rows = Rows.of(model, X, y).drawn(max_rows, draws)
     leaves, columns = leaves_of(model.tree_), used_columns(model)
