@@ -10,6 +10,7 @@ demo: $(VENV)/.package
 	$(RUN)/python -m predictree.demo
 
 test: lint $(VENV)/.test
+	sh tests/ui/install-browser.sh
 	$(RUN)/pytest -n auto
 
 lint: $(VENV)/.lint

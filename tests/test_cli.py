@@ -93,7 +93,9 @@ def test_without_a_command_help_leads_with_examples(capsys):
     assert err.index("examples:") < err.index("options:")
 
 
-@pytest.mark.parametrize("command", ["demo", "fit", "predict", "explain", "show", "doctor"])
+@pytest.mark.parametrize(
+    "command", ["demo", "fit", "predict", "explain", "show", "report", "view", "doctor"]
+)
 def test_help_of_a_command_leads_with_examples(capsys, command):
     code, out, _ = run(capsys, command, "--help")
     assert code == 0
@@ -525,6 +527,61 @@ def test_show(capsys, fitted):
     assert " ".join(out.split()).endswith(str(model.verdict_))
     found = json.loads(run(capsys, "show", fitted / "value", "--json")[1])
     assert [node["id"] for node in found["trees"][0]["nodes"]] == [n.id for n in model.tree_]
+
+
+# report
+
+
+def test_a_report_without_data(capsys, fitted, here):
+    code, out, err = run(capsys, "report", fitted / "value", "-o", "r.html")
+    assert (code, out) == (0, "")
+    assert err.startswith("wrote r.html, ")
+    assert err.endswith(" kB: open it in a browser\n")
+    assert "held-out rows of the fit" in Path("r.html").read_text(encoding="utf-8")
+
+
+def test_fit_reports_as_well(capsys, here, monkeypatch):
+    make_table().write_csv("t.csv")
+    fit = ["fit", "t.csv", "--target", "effect", "--learners", "lr", "-o", "m.tops"]
+    code, _, err = run(capsys, *fit, "--report", "r.html")
+    assert code == 0
+    assert err.endswith("wrote r.html: open it in a browser\n")
+    assert Path("r.html").stat().st_size > 10_000
+    Path("m.tops").unlink()
+    assert "there is no folder no" in run(capsys, *fit, "--report", "no/r.html")[2]
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    code, _, err = run(capsys, *fit, "--report", "r.html")
+    assert code == 1
+    assert "--report needs jinja2: pip install 'predictree[report]'" in err
+    assert not Path("m.tops").exists()
+
+
+@pytest.mark.parametrize(("model", "target"), [("value", "effect"), ("class", "better")])
+def test_a_report_on_data_with_rows(capsys, fitted, here, model, target):
+    argv = ["--data", fitted / "t.csv", "--target", target, "--rows", 2, "-o", "r.html"]
+    assert run(capsys, "report", fitted / model, *argv)[0] == 0
+    page = Path("r.html").read_text(encoding="utf-8")
+    assert "the 240 rows given to this report" in page
+    assert "<strong>row 2</strong>" in page
+    assert "<strong>row 3</strong>" not in page
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["--target", "effect"], "--target and --rows are about --data"),
+        (["--data", "t.csv"], "--data without --target or --rows is for nothing"),
+        (["--data", "t.csv", "--target", "efect"], "did you mean 'effect'"),
+        (["--data", "no.csv", "--rows", "1"], "no.csv: there is no such file"),
+        (["-o", "no/r.html"], "there is no folder no"),
+    ],
+    ids=lambda argv: argv[0] if isinstance(argv, list) else "",
+)
+def test_what_cannot_be_reported_is_told(capsys, fitted, monkeypatch, argv, message):
+    monkeypatch.chdir(fitted)
+    code, out, err = run(capsys, "report", "value", "-o", "r.html", *argv)
+    assert (code, out) == (1, "")
+    assert message in err
 
 
 # demo and doctor

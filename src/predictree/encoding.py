@@ -75,7 +75,7 @@ def read_table(
     if task == "classification":
         classes, labels = encode_classes(labels)
     mass = None if weight is None else weight[kept]
-    return Table(features, labels, mass, classes, kept, n_given, schema)
+    return Table(features, labels, mass, classes, kept, n_given, schema.spanning(features))
 
 
 def never_missing(table: Table) -> list[int]:

@@ -9,6 +9,7 @@ from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from numbers import Integral, Real
 from os import PathLike
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -57,6 +58,7 @@ from predictree.progress import (
 )
 from predictree.schema import Schema, is_frame
 from predictree.search import SEARCHES, FitCount, Limits
+from predictree.segments import segments
 from predictree.tree import FloatArray, IntArray, Tree
 from predictree.verdict import Evidence, Verdict, judge
 from predictree.weights import evidence, mixture_weights, weigh
@@ -379,6 +381,7 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
             "fits_": sum((one.fits for one in grown), FitCount()),
             "verdict_": _verdict([(one.problem, one.evidence) for one in grown]),
             "backgrounds_": tuple(Background.of(one.tree, one.problem) for one in grown),
+            "segments_": segments(grown[0].tree, grown[0].problem, grown[0].evidence),
             "imputations_": tuple(filled for filled, _ in task.drawn if filled is not None),
             "stopped_": grown[-1].stopped or ("time_limit" if len(grown) < task.n_trees else None),
             "_needed": [] if all(takes_nan[p.learner] for p in used) else never_missing(table),
@@ -568,6 +571,35 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
         check_is_fitted(self)
         return explain(self, x, **kwargs)
 
+    def report(
+        self,
+        X: Any = None,
+        y: Any = None,
+        path: str | PathLike[str] = "report.html",
+        *,
+        rows: Any = None,
+    ) -> Path:
+        """Write a report: one page for a browser, with everything in it.
+
+        Parameters
+        ----------
+        X, y : table and labels, optional
+            Rows to judge the regions on, best those that the model has never seen. Without them
+            the report says what the fit's own held-out rows do.
+        path : str or path, default="report.html"
+        rows : table, optional
+            Rows to show one by one, with their values; no other row is in the file.
+
+        Returns
+        -------
+        Path
+            Of the file. Needs jinja2: ``pip install 'predictree[report]'``.
+        """
+        from predictree.report import write
+
+        check_is_fitted(self)
+        return write(self, path, X, y, rows=rows)
+
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters; the learners' own are named ``learners__<name>__<parameter>``."""
         params: dict[str, Any] = super().get_params(deep)
@@ -697,6 +729,8 @@ class ToPsClassifier(ClassifierMixin, _TreesOfPredictors):  # type: ignore[misc]
     verdict_ : Verdict
         Whether the tree is better, on rows that its models did not see, than the best learner
         alone and than one stack of all; print it.
+    segments_ : tuple of Segment
+        What each leaf of ``tree_`` is worth on held-out rows: base rate, losses, calibration.
     classes_ : array of shape (n_classes,)
     loss_ : Loss
     partition_ : array of shape (n_samples,)
@@ -797,7 +831,7 @@ n_imputations, time_limit, learner_timeout, checkpoint, verbose, n_jobs, random_
 
     Attributes
     ----------
-    tree_, trees_, verdict_, loss_, partition_, fit_failures_, fits_, n_features_in_, \
+    tree_, trees_, verdict_, segments_, loss_, partition_, fit_failures_, fits_, n_features_in_, \
 feature_names_in_
         As in `ToPsClassifier`.
     """

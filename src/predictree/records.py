@@ -17,8 +17,9 @@ from predictree.inspection.background import Background
 from predictree.learners.adapter import ClassModel, Constant, IndicatorModel, SeenBy, ValueModel
 from predictree.learners.views import AsItIs, OneHot, Share, View
 from predictree.losses import LOSSES, CallableLoss, Error, Loss
-from predictree.schema import Column, Schema
+from predictree.schema import Column, Schema, Span
 from predictree.search import FitCount
+from predictree.segments import Segment
 from predictree.survival import ToPsSurvival
 from predictree.tree import Predictor, Tree
 from predictree.verdict import Comparison, Verdict
@@ -32,7 +33,7 @@ VALUES: dict[str, Any] = {
     for kind in (
         Tree, Predictor, Constant, ClassModel, IndicatorModel, ValueModel, SeenBy, View, AsItIs,
         OneHot, Share, Schema, Column, Imputation, Verdict, Comparison, FitCount, FitFailure,
-        Background,
+        Background, Segment, Span,
     )
 }  # fmt: skip
 LEFT_OUT = ("partition_", "censoring_", "tree_", "checkpoint", "_skl_callbacks")
@@ -103,7 +104,8 @@ def from_record(record: Any) -> Any:
 def _estimator(kind: type) -> Callable[[dict[str, Any]], Any]:
     """Return what makes an estimator of its attributes.
 
-    A parameter that was not there when the file was written has its default.
+    A parameter that was not there when the file was written has its default; a model from before
+    there were segments has none.
     """
 
     def build(state: dict[str, Any]) -> Any:
@@ -114,6 +116,7 @@ def _estimator(kind: type) -> Callable[[dict[str, Any]], Any]:
         vars(estimator).update(state)
         if "trees_" in state:
             estimator.tree_ = state["trees_"][0]
+            vars(estimator).setdefault("segments_", ())
         return estimator
 
     return build

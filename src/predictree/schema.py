@@ -7,7 +7,7 @@ is made from them in `predictree.learners.views`.
 
 import datetime as dt
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from numbers import Real
 from typing import Any, Literal
@@ -25,6 +25,33 @@ DAY = np.timedelta64(1, "D")
 
 
 @dataclass(frozen=True, slots=True)
+class Span:
+    """What a column held in the training rows, as numbers: least, typical and largest.
+
+    The typical value is the median; the most frequent level of a category. ``whole`` tells whether
+    all were whole numbers.
+    """
+
+    low: float
+    middle: float
+    high: float
+    whole: bool
+
+    @classmethod
+    def of(cls, values: FloatArray, column: "Column") -> "Span | None":
+        """Return the span of the values that are known, if any and if the column is used."""
+        known = values[~np.isnan(values)]
+        if not known.size or not (column.splits or column.is_fitted):
+            return None
+        middle = float(np.quantile(known, 0.5, method="lower"))
+        if column.is_category:
+            levels, counts = np.unique(known, return_counts=True)
+            middle = float(levels[counts.argmax()])
+        whole = bool((known == np.round(known)).all())
+        return cls(float(known.min()), middle, float(known.max()), whole)
+
+
+@dataclass(frozen=True, slots=True)
 class Column:
     """One column.
 
@@ -37,12 +64,15 @@ class Column:
         Of a category, in the order of their codes.
     role : {"both", "split", "fit", "ignore", "audit"}
         Whether the tree may split by it, learners may see it, or neither.
+    span : Span or None
+        Of the training rows; None if the column is not used or had no value.
     """
 
     name: str
     kind: Kind = "number"
     levels: tuple[Any, ...] = ()
     role: Role = "both"
+    span: Span | None = field(default=None, compare=False)
 
     @property
     def is_category(self) -> bool:
@@ -78,6 +108,12 @@ class Schema:
         else:
             columns = [Column(f"x{j}") for j in range(X.shape[1])]
         return cls(with_roles(columns, roles, is_frame(X)), reads)
+
+    def spanning(self, X: FloatArray) -> "Schema":
+        """Return the same columns, with the spans of encoded training rows."""
+        spans = [Span.of(X[:, j], column) for j, column in enumerate(self.columns)]
+        columns = zip(self.columns, spans, strict=True)
+        return replace(self, columns=tuple(replace(c, span=span) for c, span in columns))
 
     @property
     def is_plain(self) -> bool:

@@ -1,5 +1,6 @@
 """Whether a model that was read from a file makes sense, before anybody asks it anything."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,10 @@ from predictree.inspection.background import Background
 from predictree.learners.adapter import ClassModel, Constant, IndicatorModel, SeenBy, ValueModel
 from predictree.learners.views import AsItIs, OneHot, Share, View
 from predictree.losses import Loss
-from predictree.schema import Column, Schema
+from predictree.schema import Column, Schema, Span
+from predictree.segments import Segment
 from predictree.survival import ToPsSurvival
-from predictree.tree import Tree
+from predictree.tree import NONE, Tree
 from predictree.verdict import Verdict
 
 MAX_NODES = 1_000_000  # of a tree
@@ -40,6 +42,8 @@ def check_model(model: Any) -> None:
         _check_levels(tree, schema)
         _check_outputs(model, tree)
     _check_backgrounds(model)
+    require(all(_is_span(column.span) for column in schema.columns), "the span of a column")
+    _check_segments(model)
 
 
 def _check_backgrounds(model: Any) -> None:
@@ -57,6 +61,56 @@ def _check_backgrounds(model: Any) -> None:
         for values in (background.mean, background.missing):
             sound = isinstance(values, np.ndarray) and values.shape == (len(tree), width)
             require(sound and values.dtype == np.float64, "the means of nodes")
+
+
+def _is_span(span: Any) -> bool:
+    """Whether these are three numbers in order, or nothing."""
+    if span is None:
+        return True
+    if not isinstance(span, Span) or type(span.whole) is not bool:
+        return False
+    values = (span.low, span.middle, span.high)
+    return all(map(_is_number, values)) and span.low <= span.middle <= span.high
+
+
+def _check_segments(model: Any) -> None:
+    """Check that there is a segment for each leaf of the first tree, or none at all."""
+    found, tree = model.segments_, model.trees_[0]
+    require(isinstance(found, tuple), "its segments")
+    for segment in found:
+        require(isinstance(segment, Segment) and _is_segment(segment, tree.n_outputs), "a segment")
+    leaves = np.flatnonzero(tree.feature == NONE).tolist()
+    require(not found or [segment.leaf for segment in found] == leaves, "its segments")
+
+
+def _is_segment(segment: Segment, n_outputs: int) -> bool:
+    """Whether a segment has finite numbers, or None, in their places."""
+    pairs, rates = segment.calibration, segment.base_rate
+    numbers = (segment.loss, segment.root_loss, segment.gain, segment.error)
+    return (
+        type(segment.leaf) is int
+        and type(segment.n) is int
+        and segment.n >= 0
+        and all(value is None or _is_number(value) for value in numbers)
+        and (rates is None or _are_numbers(rates, n_outputs))
+        and (pairs is None or (_is_tuple(pairs, n_outputs) and all(map(_is_pair, pairs))))
+    )
+
+
+def _is_pair(value: Any) -> bool:
+    return _are_numbers(value, 2)
+
+
+def _are_numbers(value: Any, size: int) -> bool:
+    return _is_tuple(value, size) and all(map(_is_number, value))
+
+
+def _is_tuple(value: Any, size: int) -> bool:
+    return isinstance(value, tuple) and len(value) == size
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) is float and math.isfinite(value)
 
 
 def _check_outputs(model: Any, tree: Tree) -> None:

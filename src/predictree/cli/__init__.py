@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from predictree import __version__
-from predictree.cli import demo, doctor, explain, fit, predict, show
+from predictree.cli import demo, doctor, explain, fit, predict, report, show, view
 from predictree.cli.console import UsageError, complain, speak_utf8, warn
 from predictree.exceptions import PredictreeError
 
 DONE, UNUSABLE, MISUSED, INTERRUPTED = 0, 1, 2, 130
 
-COMMANDS = (demo, fit, predict, explain, show, doctor)
+COMMANDS = (demo, fit, predict, explain, show, report, view, doctor)
 
 EXAMPLES = """\
 examples:
@@ -29,6 +29,10 @@ examples:
       let it answer for new rows
   predictree explain model.tops new.csv --row 1
       take one answer apart
+  predictree report model.tops -o report.html
+      a page to read and to share
+  predictree view model.tops
+      a page to try it on
 
 `predictree COMMAND --help` begins with examples, too."""
 

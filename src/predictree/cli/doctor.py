@@ -16,11 +16,13 @@ from predictree.inspection.wording import table
 
 CORE = ("numpy", "scipy", "scikit-learn", "joblib", "numba")
 EXTRAS = {
+    "app": ("jinja2", "starlette", "uvicorn"),
     "boosted": ("catboost", "lightgbm", "xgboost"),
     "frames": ("narwhals", "pandas", "polars", "pyarrow"),
     "persist": ("skops",),
     "plot": ("matplotlib",),
     "shap": ("shap",),
+    "report": ("jinja2",),
 }
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 

@@ -22,6 +22,7 @@ from predictree.cli.tables import (
 )
 from predictree.estimators import ToPsClassifier, ToPsRegressor
 from predictree.exceptions import InvalidInputError
+from predictree.extras import need
 from predictree.inspection.summary import summarise
 from predictree.learners import PRESETS
 from predictree.losses import LOSSES
@@ -66,6 +67,9 @@ def with_config(argv: list[str]) -> list[str]:
 def run(args: argparse.Namespace) -> None:
     """Read, fit, save and show."""
     check_writable(args.output)
+    check_writable(args.report)
+    if args.report is not None:
+        need("jinja2", "report", "--report")
     file = read_table(args)
     X, target = parted(file, args.target)
     task = task_of(args.task, target)
@@ -86,6 +90,8 @@ def run(args: argparse.Namespace) -> None:
     else:
         print_tree(summary)
     tell(f"saved {args.output}, {size(n_bytes)}")
+    if args.report is not None:
+        tell(f"wrote {model.report(path=args.report)}: open it in a browser")
 
 
 def settings(args: argparse.Namespace) -> dict[str, Any]:
@@ -204,6 +210,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "metavar": "MODEL",
         "help": "file to write the model to, such as model.tops",
     },
+    "report": {"metavar": "FILE", "help": "page to write about the model, such as report.html"},
     "task": {
         "choices": ["auto", *TASKS],
         "default": "auto",

@@ -8,6 +8,7 @@ from predictree.inspection.importance import (
     coefficients,
     region_importance,
 )
+from predictree.inspection.regions import importances, learner_map, scorecard
 from predictree.inspection.summary import summarise
 from predictree.inspection.text import export_text
 
@@ -18,7 +19,10 @@ __all__ = [
     "coefficients",
     "explain",
     "export_text",
+    "importances",
+    "learner_map",
     "plot_tree",
     "region_importance",
+    "scorecard",
     "summarise",
 ]
