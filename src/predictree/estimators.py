@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from predictree.encoding import Table, check_features, never_missing, numbers_of, read_table
 from predictree.exceptions import InvalidInputError, LearnerFailedWarning, RareClassWarning
 from predictree.execution import Executor
-from predictree.grower import FitFailure, Grower, GrowingNode
+from predictree.grower import FitFailure, Grower, GrowingNode, LeafWeights
 from predictree.imputation import Imputation, draw, spread
 from predictree.inspection import export_text
 from predictree.inspection.text import rules
@@ -206,11 +206,15 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
             grower = Grower(shared, limits, executor, search, mixer, watch=watch)
             grower.grow()
             late = executor.is_late
-            weights = (
-                mixture_weights(grower) if mixes else weigh(problem, grower, limits.min_samples_val)
-            )
+            weights = self._leaf_weights(problem, grower, limits)
             tree = grower.freeze(weights, self.refit)
         return tree, evidence(problem, grower, weights), grower, late
+
+    def _leaf_weights(self, problem: Problem, grower: Grower, limits: Limits) -> LeafWeights:
+        """Return the weights of the leaves: their mixtures, or Algorithm 2."""
+        if grower.mixer is not None:
+            return mixture_weights(grower)
+        return weigh(problem, grower, limits.min_samples_val)
 
     def _watcher(
         self, table: Table, loss: Loss, repeat: int, start: float

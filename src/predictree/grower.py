@@ -265,6 +265,7 @@ class Grower:
         at_limit = self.limits.max_depth is not None and node.depth >= self.limits.max_depth
         if at_limit or not np.isfinite(node.loss):
             return None
+        sets, everyone = self.limits.training_sets, range(len(self.problem.learners))
         site = Site(
             node.region,
             node.path,
@@ -272,8 +273,9 @@ class Grower:
             node.loss,
             node.scores,
             node.mixture,
-            frozenset(barred),
+            frozenset(everyone if sets == "root" else barred),
             frozenset(one_by_one),
+            inherits=sets != "node",
         )
         search = Search(self.problem, site, self.limits, self.executor, self.mixer)
         decision = decide(search, SEARCHES[self.search])
