@@ -18,6 +18,7 @@ EXTRAS = {
     "boosted": ("catboost", "lightgbm", "xgboost"),
     "frames": ("narwhals", "pandas", "polars", "pyarrow"),
     "persist": ("skops",),
+    "plot": ("matplotlib",),
 }
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 

@@ -99,7 +99,9 @@ def _ablations(base: str, label: str, learners: str, search: str) -> Iterable[Al
     yield without("node", "trained on the node", "no ancestors' sets", estimator=TrainedOnNode)
     yield without("leaf", "leaf alone", "no weights: the leaf answers", estimator=LeafAlone)
     yield without("even", "even weights", "no learned weights", estimator=EvenWeights)
-    yield without("one-v", "V1 = V2", "a quarter both judges and weighs", arrange=one_validation_set)
+    yield without(
+        "one-v", "V1 = V2", "a quarter both judges and weighs", arrange=one_validation_set
+    )
     yield without("in-sample", "S = V1 = V2", "every row has all parts", arrange=in_sample)
     for suffix, what, places in (
         ("leak-v1", "test fold as V1", (V1,)),

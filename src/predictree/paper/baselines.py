@@ -112,9 +112,7 @@ class Baseline:
         )
         return np.sort(some)
 
-    def _loss(
-        self, work: Work, params: dict[str, Any], train: IntArray, held: IntArray
-    ) -> float:
+    def _loss(self, work: Work, params: dict[str, Any], train: IntArray, held: IntArray) -> float:
         model = self.make(work.seed).set_params(**params).fit(work.X[train], work.y[train])
         return loss_of(work.loss, work.y[held], scores_of(model, work.X[held]))
 

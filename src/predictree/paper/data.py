@@ -6,7 +6,7 @@ your own, or look at the same protocol on data that are.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -118,7 +118,8 @@ class Patients:
         Whether the event came then; whether it cannot come any more. Neither is censored.
     year : array or None
         Of admission.
-    last_training_year : int or None
+    early : boolean array or None
+        Whether that is one of those that train.
     """
 
     features: Any
@@ -126,7 +127,7 @@ class Patients:
     died: BoolArray
     free: BoolArray
     year: IntArray | None = None
-    last_training_year: int | None = None
+    early: BoolArray | None = None
 
 
 HEART = ("heart.csv", "heart.csv.gz")
@@ -183,7 +184,7 @@ def transplant(data_dir: Path | None) -> list[Column]:
     table = table.drop(columns=["death", "ltx"], errors="ignore")  # the event again
     year, days, event = (table.pop(name).to_numpy() for name in columns)
     patients = _patients(table, days, event == "death", year, 1995)
-    return horizons(Patients(**{**vars(patients), "free": event == "ltx"}))
+    return horizons(replace(patients, free=event == "ltx"))
 
 
 def _patients(
@@ -191,16 +192,16 @@ def _patients(
 ) -> Patients:
     table = table.drop(columns=["rownames", "Unnamed: 0"], errors="ignore")
     free = np.zeros(len(table), dtype=bool)
-    return Patients(
-        table, days.astype(float), np.asarray(died, dtype=bool), free, year, last_training_year
-    )
+    early = None if last_training_year is None else year <= last_training_year
+    return Patients(table, days.astype(float), np.asarray(died, dtype=bool), free, year, early)
 
 
 def horizons(patients: Patients) -> list[Column]:
     """Return a column for every horizon that the follow-up allows.
 
-    A patient counts whose state at the horizon is known. Where hardly anybody of a year was followed
-    so long, those known are the dead: such a year is left out, or the horizon if there are no years.
+    A patient counts whose state at the horizon is known. Where hardly anybody of a year was
+    followed so long, those known are the dead: such a year is left out, or the horizon if there are
+    no years.
     """
     X = _numbers(patients.features)
     columns = [_at(patients, X, name, days) for name, days in HORIZONS.items()]
@@ -218,9 +219,9 @@ def _at(patients: Patients, X: FloatArray, name: str, horizon: float) -> Column 
         if known[by_year == year].mean() < MOSTLY:
             known &= by_year != year
     y = (patients.died & (patients.days <= horizon))[known].astype(np.int64)
-    if patients.year is None:
+    if patients.early is None:
         return Column(name, X[known], y) if _has_both(y) else None
-    early = patients.year[known] <= patients.last_training_year
+    early = patients.early[known]
     if not (_has_both(y[early]) and _has_both(y[~early])):
         return None
     return Column(name, X[known], y, (np.flatnonzero(early), np.flatnonzero(~early)))
@@ -272,9 +273,7 @@ def _survival(
     return table
 
 
-def _folder(
-    data_dir: Path | None, inside: str, names: tuple[str, ...], origin: str
-) -> Path | None:
+def _folder(data_dir: Path | None, inside: str, names: tuple[str, ...], origin: str) -> Path | None:
     """Return the folder that has one of some files; None is to download them."""
     if data_dir is None:
         return None

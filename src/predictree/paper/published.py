@@ -1,7 +1,7 @@
 """What the paper reports: Table II, Table III, a footnote and the toy example, row by row.
 
-Typed from the paper. ``loss`` is as printed; ``gain`` is that of ToPs/B over the row in per cent and
-``p`` the p-value of the two-sample t-test, both None where the paper has a dash or says nothing.
+Typed from the paper. ``loss`` is as printed; ``gain`` is that of ToPs/B over the row in per cent
+and ``p`` the p-value of the two-sample t-test, both None where the paper has a dash or is silent.
 """
 
 from collections.abc import Mapping
