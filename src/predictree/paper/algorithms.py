@@ -50,6 +50,7 @@ class Algorithm:
             self.answer.make(0)
 
 
+SIZES = {"min_samples_leaf": 20, "min_samples_val": 10}  # the estimators' own defaults
 RACED = "searched by racing; tops-b-exhaustive trains every learner at every split"
 LABELS = {
     "adaboost": "AdaBoost",
@@ -88,7 +89,10 @@ def _trees() -> Iterable[Algorithm]:
 
 
 def _ablations(base: str, label: str, learners: str, search: str) -> Iterable[Algorithm]:
-    """Take one thing away from ToPs; all keep to the parts that ``paper()`` draws."""
+    """Take one thing away from ToPs; all keep to the parts that ``paper()`` draws.
+
+    Sizes and depths are no part of the paper, which is silent about them.
+    """
 
     def without(suffix: str, what: str, about: str, **how: object) -> Algorithm:
         tree = Tree(learners, search=search, **{"arrange": as_drawn, **how})  # type: ignore[arg-type]
@@ -102,6 +106,8 @@ def _ablations(base: str, label: str, learners: str, search: str) -> Iterable[Al
     yield without(
         "one-v", "V1 = V2", "a quarter both judges and weighs", arrange=one_validation_set
     )
+    yield without("sized", "minimum sizes", "20 rows of S and 10 of V1 a node", limits=SIZES)
+    yield without("depth3", "depth 3", "no node is deeper", limits={"max_depth": 3})
     yield without("in-sample", "S = V1 = V2", "every row has all parts", arrange=in_sample)
     for suffix, what, places in (
         ("leak-v1", "test fold as V1", (V1,)),

@@ -3,6 +3,7 @@
 import os
 import platform
 import time
+import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from predictree import __version__
-from predictree.exceptions import InvalidInputError
+from predictree.exceptions import InvalidInputError, RareClassWarning
 from predictree.paper.algorithms import find
 from predictree.paper.data import Column, completed
 from predictree.paper.experiments import Experiment, seed_of, splits
@@ -121,12 +122,16 @@ def line_of(plan: Plan, column: Column, job: Job) -> dict[str, Any]:
     name, r, fold, algorithm = job.key
     line: dict[str, Any] = {"column": name, "run": r, "fold": fold, "algorithm": algorithm}
     start = time.perf_counter()
-    try:
-        outcome = outcome_of(plan, column, job)
-    except Exception as error:  # one that fails must not end hours of others
-        outcome = {"loss": None, "error": f"{type(error).__name__}: {error}"}
-    line |= outcome
-    line["seconds"] = round(time.perf_counter() - start, 2)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warnings.simplefilter("ignore", RareClassWarning)  # the paper's data are what they are
+        try:
+            line |= outcome_of(plan, column, job)
+        except Exception as error:  # one that fails must not end hours of others
+            line |= {"loss": None, "error": f"{type(error).__name__}: {error}"}
+    line |= {"seconds": round(time.perf_counter() - start, 2)}
+    if caught:
+        line["warnings"] = sorted({str(warning.message) for warning in caught})
     return line | {"n_train": len(job.train), "n_test": len(job.test)}
 
 

@@ -5,8 +5,8 @@ the second validation set. A leak gives ToPs the test fold in place of a validat
 no result, but says how far optimism of that kind would go.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -113,24 +113,28 @@ class Tree:
     search : str
     arrange : callable or None
         Which rows play which part; None leaves that to ``paper()``.
+    limits : mapping
+        Further parameters, where the paper is silent and ``paper()`` has no limit.
     """
 
     learners: str
     estimator: type[ToPsClassifier] = ToPsClassifier
     search: str = "exhaustive"
     arrange: Callable[[Work], Rows] | None = None
+    limits: Mapping[str, Any] = field(default_factory=dict)
 
     def __call__(self, work: Work) -> Answer:
         """Grow the tree and answer for the test rows."""
+        settings = {"search": self.search, **self.limits}
         model = self.estimator.paper(
-            self._portfolio(), loss=work.loss, search=self.search, random_state=work.seed
+            self._portfolio(), loss=work.loss, random_state=work.seed, **settings
         )
         if self.arrange is None:
             model.fit(work.X, work.y)
         else:
             X, y, parts = self.arrange(work)
             model.fit(X, y, partition=parts)
-        return Answer(scores_of(model, work.X_test), {"search": self.search} | shape_of(model))
+        return Answer(scores_of(model, work.X_test), settings | shape_of(model))
 
     def _portfolio(self) -> Any:
         known = dict(resolve_learners("paper", "classification"))
