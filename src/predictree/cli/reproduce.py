@@ -3,7 +3,6 @@
 import argparse
 import json
 import shlex
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ NAMES = (
     "toy", "mnist49", "mnist", "bank", "news", "heart", "heart-flchain", "heart-support2",
     "heart-transplant",
 )  # fmt: skip
+RECORDED = ("runs", "folds", "algorithms", "imputations", "data_dir", "out", "jobs", "seed")
 
 WORDS = """\
   predictree reproduce toy
@@ -106,14 +106,25 @@ def compute(args: argparse.Namespace, experiment: Any, path: Path) -> Any:
     for column in columns:
         name = f"{experiment.title}, {column.name}" if column.name else experiment.title
         tell(f"{name}: {column.X.shape[0]} rows, {column.X.shape[1]} features")
-    return run_plan(plan, columns, path, shlex.join(["predictree", *sys.argv[1:]]), tell)
+    return run_plan(plan, columns, path, command_of(args), tell)
+
+
+def command_of(args: argparse.Namespace) -> str:
+    """Return the command that gives these results, for their file."""
+    given = {name: getattr(args, name) for name in RECORDED}
+    words = ["predictree", "reproduce", args.name]
+    for name, value in given.items():
+        if value is not None:
+            values = value if isinstance(value, list) else [value]
+            words += [f"--{name.replace('_', '-')}", *map(str, values)]
+    return shlex.join(words)
 
 
 def write(experiment: Any, results: Any, out: Path) -> None:
     """Print the table, and write it in every form."""
     from predictree.paper import figure, tables
 
-    stem = out / experiment.name
+    stem, forms = out / experiment.name, [".jsonl", ".md", ".tex", ".json"]
     stem.with_suffix(".md").write_text(tables.markdown(experiment, results), encoding="utf-8")
     stem.with_suffix(".tex").write_text(tables.latex(experiment, results), encoding="utf-8")
     content = json.dumps(tables.plain(experiment, results), indent=2, ensure_ascii=False)
@@ -121,9 +132,10 @@ def write(experiment: Any, results: Any, out: Path) -> None:
     print(tables.text(experiment, results))
     try:
         figure.draw(experiment, results, stem.with_suffix(".svg"))
+        forms.append(".svg")
     except MissingExtraError as error:
         warn(f"no figure: {error}")
     failed = sum(line["loss"] is None for line in results.lines.values())
     if failed:
         warn(f"{failed} fits failed; give the command again to try them again")
-    tell(f"wrote {stem}.jsonl, .md, .tex, .json and .svg")
+    tell(f"{stem}: {', '.join(forms)}")

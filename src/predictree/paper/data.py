@@ -31,6 +31,7 @@ from predictree.tree import BoolArray, FloatArray, IntArray
 HORIZONS = {"3 months": 91.0, "1 year": 365.0, "3 years": 1096.0, "10 years": 3652.0}  # in days
 MOSTLY = 0.9  # of a column's values there must be, and of a year's patients known at a horizon
 FEW = 10  # rows of a class below which a horizon is left out
+TEST_IMAGES = 10_000  # the last of MNIST
 PART_OF_NEWS = ("online_news.csv.gz", "online_news.csv")
 
 
@@ -97,7 +98,7 @@ def mnist(data_dir: Path | None) -> list[Column]:
     """Return all of MNIST, the central 20 × 20 pixels, with its own test images."""
     X, y = fetch_mnist(_mnist_folder(data_dir), return_X_y=True)
     rows = np.arange(len(y))
-    return [Column("", X, y, (rows[:60_000], rows[60_000:]))]
+    return [Column("", X, y, (rows[:-TEST_IMAGES], rows[-TEST_IMAGES:]))]
 
 
 def _mnist_folder(data_dir: Path | None) -> Path | None:

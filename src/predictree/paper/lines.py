@@ -77,4 +77,4 @@ def mend(path: Path) -> None:
 def append(path: Path, line: dict[str, Any]) -> None:
     """Add a line to a file, at once."""
     with path.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(line, ensure_ascii=False) + "\n")
+        file.write(json.dumps(line) + "\n")  # ASCII: a torn line tears no character
