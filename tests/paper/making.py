@@ -100,7 +100,7 @@ def header(experiment="bank", columns=("",), folds=5, **other):
         "folds": folds,
         "imputations": None,
         "seed": 0,
-        "data": {name: about for name in columns},
+        "data": dict.fromkeys(columns, about),
         "cores": 2,
         "versions": {"predictree": "0.1.0"},
         "date": datetime(2020, 1, 2, tzinfo=UTC).isoformat(timespec="seconds"),

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from making import column
 from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from making import column
 from predictree import ToPsClassifier
 from predictree.exceptions import InvalidInputError
 from predictree.paper import trees

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from making import column
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.tree import DecisionTreeClassifier
 
-from making import column
 from predictree.exceptions import InvalidInputError, MissingExtraError
 from predictree.paper import baselines
 from predictree.paper.algorithms import ALGORITHMS, find

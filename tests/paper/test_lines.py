@@ -5,8 +5,8 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from making import header
+
 from predictree.exceptions import InvalidInputError
 from predictree.paper.lines import append, key_of, mend, read_results
 
