@@ -93,7 +93,9 @@ def test_without_a_command_help_leads_with_examples(capsys):
     assert err.index("examples:") < err.index("options:")
 
 
-@pytest.mark.parametrize("command", ["demo", "fit", "predict", "explain", "show", "doctor"])
+@pytest.mark.parametrize(
+    "command", ["demo", "fit", "predict", "explain", "show", "reproduce", "doctor"]
+)
 def test_help_of_a_command_leads_with_examples(capsys, command):
     code, out, _ = run(capsys, command, "--help")
     assert code == 0
