@@ -49,7 +49,7 @@ def patients(n=400, seed=2):
     """Patients of a waiting list, most of them followed for eleven years or until death."""
     rng = np.random.default_rng(seed)
     age = rng.integers(20, 80, n)
-    days = rng.exponential(100_000 / age)
+    days = np.exp(rng.uniform(np.log(5), np.log(20_000), n)) * 50 / age
     return pd.DataFrame(
         {
             "year": rng.integers(1990, 2010, n),

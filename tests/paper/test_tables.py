@@ -35,9 +35,9 @@ TEXT = """\
 Small & fine
 algorithm                                  n    loss      sd     gain      p  p corrected  s/fit  published  difference  published gain  published p
 ToPs/B                                     –       –       –        –      –            –      –     0.1400           –               –            –
-LR_0                                       4  0.3100  0.0141    50.0%  0.005        0.040    1.5     0.2500     +0.0600           12.5%       <0.001
+LR_0                                       4  0.3100  0.0141    50.0%  0.005        0.042    1.5     0.2500     +0.0600           12.5%       <0.001
 ToPs/LR                                    4  0.1550  0.0071        –      –            –    1.5          –           –               –            –
-ToPs/LR, LEAK, test fold as V1 (1 failed)  3  0.0500  0.0000  −173.3%  0.170        0.188    1.5          –           –               –            –
+ToPs/LR, LEAK, test fold as V1 (1 failed)  3  0.0500  0.0000  −173.3%  0.053        0.176    1.5          –           –               –            –
   1,000 rows, 62 features; loss: 1 − AUC. As told.
   gain and p: tops-lr against the row; p is the two-sample t-test of the paper, over runs (over folds if there is one run), p corrected Nadeau and Bengio's corrected resampled t-test over all runs and folds. Both are two-sided.
   tops-lr-leak-v1: LEAK: sees the labels of the test fold; not a result
@@ -49,7 +49,7 @@ MARKDOWN = """\
 | algorithm | n | loss | sd | gain | p | p corrected | s/fit | published | difference | published gain | published p |
 | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
 | ToPs/B | – | – | – | – | – | – | – | 0.1400 | – | – | – |
-| LR_0 | 4 | 0.3100 | 0.0141 | 50.0% | 0.005 | 0.040 | 1.5 | 0.2500 | +0.0600 | 12.5% | <0.001 |
+| LR_0 | 4 | 0.3100 | 0.0141 | 50.0% | 0.005 | 0.042 | 1.5 | 0.2500 | +0.0600 | 12.5% | <0.001 |
 """  # noqa: E501
 
 LATEX = r"""\begin{tabular}{lrrrrrrrrrrr}
@@ -57,9 +57,9 @@ LATEX = r"""\begin{tabular}{lrrrrrrrrrrr}
 algorithm & n & loss & sd & gain & p & p corrected & s/fit & published & difference & published gain & published p \\
 \midrule
 ToPs/B & -- & -- & -- & -- & -- & -- & -- & 0.1400 & -- & -- & -- \\
-LR\_0 & 4 & 0.3100 & 0.0141 & 50.0\% & 0.005 & 0.040 & 1.5 & 0.2500 & $+0.0600$ & 12.5\% & $<$0.001 \\
+LR\_0 & 4 & 0.3100 & 0.0141 & 50.0\% & 0.005 & 0.042 & 1.5 & 0.2500 & $+0.0600$ & 12.5\% & $<$0.001 \\
 ToPs/LR & 4 & 0.1550 & 0.0071 & -- & -- & -- & 1.5 & -- & -- & -- & -- \\
-ToPs/LR, LEAK, test fold as V1 (1 failed) & 3 & 0.0500 & 0.0000 & $-173.3\%$ & 0.170 & 0.188 & 1.5 & -- & -- & -- & -- \\
+ToPs/LR, LEAK, test fold as V1 (1 failed) & 3 & 0.0500 & 0.0000 & $-173.3\%$ & 0.053 & 0.176 & 1.5 & -- & -- & -- & -- \\
 \bottomrule
 \end{tabular}
 """  # noqa: E501
