@@ -124,6 +124,7 @@ def test_the_figure_is_the_same_for_the_same_numbers(tmp_path):
     drawn = (tmp_path / "a.svg").read_text(encoding="utf-8")
     assert drawn == (tmp_path / "b.svg").read_text(encoding="utf-8")
     assert all(f"<!-- {label} -->" in drawn for label in ("LR_0", "published", "ToPs/B"))
+    assert "<!-- leak, not a result -->" in drawn
 
 
 def test_without_matplotlib_its_extra_is_named(tmp_path, monkeypatch):

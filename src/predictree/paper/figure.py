@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from predictree.exceptions import MissingExtraError
+from predictree.paper.algorithms import ALGORITHMS
 from predictree.paper.experiments import Experiment
 from predictree.paper.lines import Results
 from predictree.paper.tables import Row, Table, tables_of
 from predictree.paper.work import LOSSES
 
-HERE, THERE = "#1b6ca8", "#b0482f"
+HERE, THERE, LEAK = "#1b6ca8", "#b0482f", "#888888"
 ROW, WIDTH = 0.28, 7.0  # inches
 HIDDEN = ("svg.hashsalt", "predictree")  # the same file for the same numbers
 
@@ -38,14 +39,8 @@ def _draw_table(axis: Any, experiment: Experiment, table: Table) -> None:
     rows = table.rows[::-1]  # the first on top
     run = [(i, row) for i, row in enumerate(rows) if row.n]
     told = [(i, row.published.loss) for i, row in enumerate(rows) if row.published is not None]
-    axis.errorbar(
-        [row.loss for _, row in run],
-        [i for i, _ in run],
-        xerr=[_spread(row) for _, row in run],
-        fmt="o",
-        color=HERE,
-        label="here, ± 1 sd",
-    )
+    _draw_losses(axis, [pair for pair in run if not _leaks(pair[1])], "o", HERE, "here, ± 1 sd")
+    _draw_losses(axis, [pair for pair in run if _leaks(pair[1])], "x", LEAK, "leak, not a result")
     if told:
         axis.plot([loss for _, loss in told], [i for i, _ in told], "D", mfc="none", c=THERE)
         axis.lines[-1].set_label("published")
@@ -55,6 +50,24 @@ def _draw_table(axis: Any, experiment: Experiment, table: Table) -> None:
     axis.set_title(f"{experiment.title}, {table.name}" if table.name else experiment.title)
     axis.grid(axis="x", alpha=0.3)
     axis.legend(loc="best")
+
+
+def _draw_losses(
+    axis: Any, rows: list[tuple[int, Row]], marker: str, colour: str, label: str
+) -> None:
+    if rows:
+        axis.errorbar(
+            [row.loss for _, row in rows],
+            [i for i, _ in rows],
+            xerr=[_spread(row) for _, row in rows],
+            fmt=marker,
+            color=colour,
+            label=label,
+        )
+
+
+def _leaks(row: Row) -> bool:
+    return row.algorithm in ALGORITHMS and ALGORITHMS[row.algorithm].leaks
 
 
 def _spread(row: Row) -> float:
