@@ -211,7 +211,7 @@ def test_without_gaps_there_is_one_completion():
 
 def test_completions_differ_in_the_gaps_of_training_rows_alone():
     found, train = column(gaps=True), np.arange(80)
-    drawn = list(completed(found.X, train, 3, 0))
+    drawn = completed(found.X, train, 3, 0)
     gaps = np.isnan(found.X)
     assert len(drawn) == 3
     assert all(np.isfinite(X).all() for X in drawn)
@@ -219,11 +219,19 @@ def test_completions_differ_in_the_gaps_of_training_rows_alone():
     assert not np.array_equal(drawn[0][train], drawn[1][train])
 
 
+def test_the_algorithms_of_a_fold_share_the_draws():
+    found, train = column(gaps=True), np.arange(80)
+    first = completed(found.X, train, 2, 0)
+    assert completed(found.X, train, 2, 0) is first
+    for other in (completed(found.X, train, 2, 1), completed(found.X, train[1:], 2, 0)):
+        assert not np.array_equal(other[0], first[0])
+
+
 def test_completions_know_nothing_of_other_rows():
     found, train = column(gaps=True), np.arange(80)
     other = found.X.copy()
     other[80:] += 5
-    first, second = (next(completed(X, train, 1, 0)) for X in (found.X, other))
+    first, second = (completed(X, train, 1, 0)[0] for X in (found.X, other))
     assert np.array_equal(first[train], second[train])
 
 

@@ -7,6 +7,7 @@ your own, or look at the same protocol on data that are.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -26,6 +27,8 @@ from predictree.datasets import (
     news_features,
 )
 from predictree.exceptions import DatasetError, MissingExtraError
+from predictree.imputation import draw
+from predictree.schema import Schema
 from predictree.tree import BoolArray, FloatArray, IntArray
 
 HORIZONS = {"3 months": 91.0, "1 year": 365.0, "3 years": 1096.0, "10 years": 3652.0}  # in days
@@ -292,17 +295,24 @@ def _read(path: Path) -> Any:
     return import_module("pandas").read_csv(path)
 
 
-def completed(X: FloatArray, train: IntArray, n: int, seed: int) -> Iterator[FloatArray]:
-    """Yield the rows without gaps, as often as they are drawn; once if there are none.
+_last_drawn: dict[str, list[FloatArray]] = {}  # the algorithms of a fold come one after another
+
+
+def completed(X: FloatArray, train: IntArray, n: int, seed: int) -> list[FloatArray]:
+    """Return the rows without gaps, as often as they are drawn; once if there are none.
 
     The equations are those of the training rows; gaps of other rows get what these expect.
     """
     if not np.isnan(X).any():
-        yield X
-        return
-    from predictree.imputation import draw
-    from predictree.schema import Schema
+        return [X]
+    key = sha256(X.tobytes() + train.tobytes() + f"{n} {seed}".encode()).hexdigest()
+    if key not in _last_drawn:
+        _last_drawn.clear()
+        _last_drawn[key] = list(_draws(X, train, n, seed))
+    return _last_drawn[key]
 
+
+def _draws(X: FloatArray, train: IntArray, n: int, seed: int) -> Iterator[FloatArray]:
     schema = Schema.of(X)
     for state in np.random.SeedSequence(seed).generate_state(n):
         imputation, filled = draw(schema, X[train], int(state >> 1))

@@ -23,7 +23,7 @@ from predictree.paper.data import Column, completed
 from predictree.paper.experiments import Experiment, seed_of, splits
 from predictree.paper.lines import Key, Results, append, mend, read_results
 from predictree.paper.work import Work, loss_of
-from predictree.tree import IntArray
+from predictree.tree import FloatArray, IntArray
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "joblib", "numba", "pandas", "xgboost")
 FIXED = ("experiment", "loss", "folds", "imputations", "seed", "data")  # for all of a file
@@ -121,27 +121,29 @@ def line_of(plan: Plan, column: Column, job: Job) -> dict[str, Any]:
     """Run one algorithm on one fold; what goes wrong is part of the line."""
     name, r, fold, algorithm = job.key
     line: dict[str, Any] = {"column": name, "run": r, "fold": fold, "algorithm": algorithm}
-    start = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         warnings.simplefilter("ignore", RareClassWarning)  # the paper's data are what they are
+        start = time.perf_counter()
         try:
-            line |= outcome_of(plan, column, job)
+            draws = completed(column.X, job.train, plan.imputations, seed_of(plan.seed, r, fold))
+            start = time.perf_counter()  # all algorithms share the draws
+            line |= outcome_of(plan, column, job, draws)
         except Exception as error:  # one that fails must not end hours of others
             line |= {"loss": None, "error": f"{type(error).__name__}: {error}"}
-    line |= {"seconds": round(time.perf_counter() - start, 2)}
+        line |= {"seconds": round(time.perf_counter() - start, 2)}
     if caught:
         line["warnings"] = sorted({str(warning.message) for warning in caught})
     return line | {"n_train": len(job.train), "n_test": len(job.test)}
 
 
-def outcome_of(plan: Plan, column: Column, job: Job) -> dict[str, Any]:
+def outcome_of(plan: Plan, column: Column, job: Job, draws: list[FloatArray]) -> dict[str, Any]:
     """Return loss and hyper-parameters; over several imputations the scores are averaged."""
     _, r, fold, name = job.key
     (algorithm,), seed, loss = find([name]), seed_of(plan.seed, r, fold), plan.experiment.loss
     y_test = column.y[job.test]
     scores, settings = [], []
-    for draw, X in enumerate(completed(column.X, job.train, plan.imputations, seed)):
+    for draw, X in enumerate(draws):
         work = Work(
             X[job.train],
             column.y[job.train],

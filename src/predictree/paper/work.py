@@ -1,6 +1,6 @@
 """What an algorithm of the tables is given, and what it answers."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -32,10 +32,6 @@ class Work:
     loss: str
     seed: int
     y_test: IntArray | None = None
-
-    def on(self, X: FloatArray, X_test: FloatArray, seed: int) -> "Work":
-        """Return the same work on other features of the same rows."""
-        return replace(self, X=X, X_test=X_test, seed=seed)
 
 
 @dataclass(frozen=True)
