@@ -78,7 +78,11 @@ LABELS = {
     "logitboost-trees": "LB/Trees",
     "logitboost-l1-trees": "LB-L1/Trees",
 }
-NOTES = {"svm": "hyper-parameters chosen on at most 4,000 rows, trained on all"}
+NOTES = {
+    name: f"hyper-parameters chosen on at most {baseline.tuning_rows:,} rows, trained on all"
+    for name, baseline in BASELINES.items()
+    if baseline.tuning_rows is not None
+}
 
 
 def _trees() -> Iterable[Algorithm]:

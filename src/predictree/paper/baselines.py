@@ -29,7 +29,7 @@ from predictree.paper.work import Answer, Work, loss_of, scores_of
 from predictree.tree import FloatArray, IntArray
 
 HELD_OUT = 0.2  # of the training fold, to choose hyper-parameters by
-FEW = 4000  # rows to tune a support vector machine on
+FEW = 4000  # rows to tune a support vector machine or DeepBoost on
 CACHE = 1000  # megabytes of kernel values
 
 Grid = Mapping[str, list[Any]]
@@ -185,7 +185,7 @@ BASELINES: dict[str, Baseline] = {
         lambda seed: DecisionTreeClassifier(random_state=seed), {"min_samples_leaf": [1, 20, 100]}
     ),
     "stump": Baseline(lambda seed: DecisionTreeClassifier(max_depth=1, random_state=seed)),
-    "deepboost": Baseline(partial(ours, "deepboost", "DeepBoostClassifier"), PRICED),
+    "deepboost": Baseline(partial(ours, "deepboost", "DeepBoostClassifier"), PRICED, FEW),
     "lasso": Baseline(partial(of_regressor, Lasso), {"regressor__alpha": [1e-5, 1e-4, 1e-3]}),
     "lr": Baseline(partial(of_regressor, partial(LinearRegression, tol=1e-12))),
     "logit": Baseline(_logistic, {"logisticregression__C": [0.01, 1.0, 100.0]}),
@@ -201,14 +201,14 @@ BASELINES: dict[str, Baseline] = {
     "xgboost": Baseline(xgboost, {"n_estimators": [100, 300], "max_depth": [3, 6]}),
     "smoti": Baseline(partial(regressor_of_ours, "smoti", "SMOTIRegressor")),
     "potts": Baseline(partial(regressor_of_ours, "potts", "ResidualModelTreeRegressor")),
-    "deepboost-stump": Baseline(partial(variant, "DB/Stump"), PRICED),
-    "deepboost-trees-e": Baseline(partial(variant, "DB/Trees_E"), PRICED),
-    "deepboost-trees-l": Baseline(partial(variant, "DB/Trees_L"), PRICED),
+    "deepboost-stump": Baseline(partial(variant, "DB/Stump"), PRICED, FEW),
+    "deepboost-trees-e": Baseline(partial(variant, "DB/Trees_E"), PRICED, FEW),
+    "deepboost-trees-l": Baseline(partial(variant, "DB/Trees_L"), PRICED, FEW),
     "adaboost-stump1": Baseline(partial(variant, "AB/Stump1")),
     "adaboost-stump2": Baseline(partial(variant, "AB/Stump2")),
-    "adaboost-l1-stump": Baseline(partial(variant, "AB-L1/Stump"), L1),
+    "adaboost-l1-stump": Baseline(partial(variant, "AB-L1/Stump"), L1, FEW),
     "adaboost-trees": Baseline(partial(variant, "AB/Trees")),
-    "adaboost-l1-trees": Baseline(partial(variant, "AB-L1/Trees"), L1),
+    "adaboost-l1-trees": Baseline(partial(variant, "AB-L1/Trees"), L1, FEW),
     "logitboost-trees": Baseline(partial(variant, "LB/Trees")),
-    "logitboost-l1-trees": Baseline(partial(variant, "LB-L1/Trees"), L1),
+    "logitboost-l1-trees": Baseline(partial(variant, "LB-L1/Trees"), L1, FEW),
 }
