@@ -38,7 +38,7 @@ ToPs/B                                     –       –       –        –   
 LR_0                                       4  0.3100  0.0141    50.0%  0.005        0.042    1.5     0.2500     +0.0600           12.5%       <0.001
 ToPs/LR                                    4  0.1550  0.0071        –      –            –    1.5          –           –               –            –
 ToPs/LR, LEAK, test fold as V1 (1 failed)  3  0.0500  0.0000  −173.3%  0.053        0.176    1.5          –           –               –            –
-  1,000 rows, 62 features; loss: 1 − AUC. As told.
+  1,000 rows, 62 features; loss: 1 − AUC. As told. Here: 2 runs of 2 folds.
   gain and p: tops-lr against the row; p is the two-sample t-test of the paper, over runs (over folds if there is one run), p corrected Nadeau and Bengio's corrected resampled t-test over all runs and folds. Both are two-sided.
   tops-lr-leak-v1: LEAK: sees the labels of the test fold; not a result
   Seed 0, 2020-01-02T00:00:00+00:00, 2 cores; predictree 0.1.0."""  # noqa: E501

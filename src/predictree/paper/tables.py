@@ -1,6 +1,6 @@
 """The paper's tables from lines of results: as text, Markdown, LaTeX and plain data."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from math import isfinite, nan
 from typing import Any
@@ -144,6 +144,7 @@ def notes_of(experiment: Experiment, results: Results, table: Table) -> list[str
     about = first["data"][table.name]
     rows = f"{about['rows']:,} rows, {about['features']} features"
     told = [f"{rows}; loss: {LOSSES[experiment.loss]}. {experiment.protocol}"]
+    told[0] += f" Here: {_ran(results, table.name)}."
     if table.reference is not None:
         told.append(
             f"gain and p: {table.reference} against the row; p is the two-sample t-test of the "
@@ -156,7 +157,11 @@ def notes_of(experiment: Experiment, results: Results, table: Table) -> list[str
     return [*told, f"Seed {first['seed']}, {last['date']}, {last['cores']} cores; {versions}."]
 
 
-Renderer = Callable[[Experiment, Results], str]
+def _ran(results: Results, column: str) -> str:
+    """Return how many runs and folds there are."""
+    places = {(key[1], key[2]) for key in results.done if key[0] == column}
+    runs, folds = (len({place[i] for place in places}) for i in (0, 1))
+    return f"{runs} run{'s' * (runs != 1)} of {folds} fold{'s' * (folds != 1)}"
 
 
 def text(experiment: Experiment, results: Results) -> str:
