@@ -94,7 +94,8 @@ def test_without_a_command_help_leads_with_examples(capsys):
 
 
 @pytest.mark.parametrize(
-    "command", ["demo", "fit", "predict", "explain", "show", "report", "view", "doctor"]
+    "command",
+    ["demo", "fit", "predict", "explain", "show", "report", "view", "reproduce", "doctor"],
 )
 def test_help_of_a_command_leads_with_examples(capsys, command):
     code, out, _ = run(capsys, command, "--help")
@@ -446,20 +447,42 @@ def test_a_model_that_is_none_is_told(capsys, fitted, here):
 def test_types_that_nobody_trusts_are_named(capsys, here, regimes):
     X, y = regimes
     predictree.save(ToPsRegressor([("svm", SVR())], max_depth=0).fit(X[:90], y[:90]), "m")
-    code, out, err = run(capsys, "show", "m")
+    np.savetxt("t.csv", X, delimiter=",", header="a,b,c", comments="")
+    code, out, err = run(capsys, "predict", "m", "t.csv")
     assert (code, out) == (1, "")
     assert "m would build types that are not known to be harmless" in err
     assert "add --trust sklearn.svm._classes.SVR" in err
-    assert run(capsys, "show", "m", "--trust", "sklearn.svm._classes.SVR")[0] == 0
+    assert run(capsys, "predict", "m", "t.csv", "--trust", "sklearn.svm._classes.SVR")[0] == 0
+    assert run(capsys, "show", "m")[0] == 0  # which builds nothing
 
 
 def test_other_models_are_for_python(capsys, here, regimes):
     X, y = regimes
     model = ToPsSurvival((1.0,), predictree.ToPsClassifier("lr", random_state=0))
     predictree.save(model.fit(X, (y > 0, np.abs(y) + 0.1)), "m")
-    code, _, err = run(capsys, "show", "m")
+    code, _, err = run(capsys, "predict", "m", "t.csv")
     assert code == 1
     assert "holds a ToPsSurvival, which the command line does not know" in err
+    code, out, _ = run(capsys, "show", "m")
+    assert code == 0
+    assert out.startswith("horizon 1\n\nall rows: linear")
+
+
+def test_show_builds_no_learner(capsys, fitted, monkeypatch):
+    monkeypatch.setattr("predictree.persistence.from_record", None)
+    monkeypatch.setattr("predictree.persistence._skops", None)
+    code, out, _ = run(capsys, "show", fitted / "value")
+    assert code == 0
+    assert out.startswith("all rows: ")
+
+
+def test_what_steers_a_terminal_is_shown_not_sent(capsys, here, regimes):
+    X, y = regimes
+    frame = pl.DataFrame({"a\x1b[2J": X[:, 0], "b\r": X[:, 1]})
+    predictree.save(ToPsRegressor("lr", random_state=0, max_depth=1).fit(frame, y), "m")
+    _, out, _ = run(capsys, "show", "m")
+    assert "a\\x1b[2J" in out
+    assert "\x1b" not in out
 
 
 # explain and show

@@ -55,6 +55,7 @@ class Site:
     mixture: Mixture | None = None  # of the node, if its predictors are combined
     barred: frozenset[int] = frozenset()  # learners that may not be trained on the children
     one_by_one: frozenset[int] = frozenset()  # learners whose closed form is not to be used
+    inherits: bool = True  # whether the children may take what was trained above them
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +120,7 @@ class OfPairs:
     """One predictor a side: the best pair."""
 
     def __init__(self, problem: Problem, site: Site, rows: Judged) -> None:
-        self.pool = site.pool
+        self.pool, self.inherits = site.pool, site.inherits
         self.judge = problem.loss.judge(rows, [h.scores for h in site.pool])
         self.slack = tolerance(problem.loss, rows, site.loss)
 
@@ -147,6 +148,9 @@ class OfPairs:
 
     def _losses(self, trial: Trial) -> FloatArray:
         losses = self.judge.pairs(trial.goes_left, trial.own)
+        if not self.inherits:
+            m = len(trial.own)
+            losses[m:], losses[:, m:] = np.inf, np.inf
         return np.where(np.isfinite(losses), losses, np.inf)
 
     def _candidate(self, trial: Trial, place: int, rows: BoolArray) -> Candidate:

@@ -347,16 +347,57 @@ def fetch_mnist49(
     DatasetError
         If the images cannot be had, or are not the right ones.
     """
-    folder = Path(get_data_home(data_home))
+    images, labels = _mnist(Path(get_data_home(data_home)))
+    kept = np.isin(labels, (4, 9))
+    y = (labels[kept] == 9).astype(np.int64)
+    return _bunch(fetch_mnist49, _pixels(images[kept]), y, "nine", return_X_y, as_frame)
+
+
+def fetch_mnist(data_home: Any = None, *, return_X_y: bool = False, as_frame: bool = False) -> Any:
+    """Return all of MNIST as the paper's footnote has it: ten digits, 400 features.
+
+    70,000 images, of which the last 10,000 are MNIST's own for testing. The 400 features are the
+    brightness of the central 20 × 20 pixels, in [0, 1].
+
+    Parameters
+    ----------
+    data_home : path, optional
+        Folder with MNIST's four ``idx`` files, gzipped or not; if they are not there, it will keep
+        what OpenML sends. Defaults to scikit-learn's data folder.
+    return_X_y : bool, default=False
+        Whether to return ``(data, target)`` instead of a Bunch.
+    as_frame : bool, default=False
+        Whether the data are a DataFrame and the labels a Series.
+
+    Returns
+    -------
+    Bunch
+        With ``data``, ``target``, ``feature_names`` and ``DESCR``.
+
+    Raises
+    ------
+    DatasetError
+        If the images cannot be had, or the fours and nines are not the right ones.
+    """
+    images, labels = _mnist(Path(get_data_home(data_home)))
+    y = labels.astype(np.int64)
+    return _bunch(fetch_mnist, _pixels(images), y, "digit", return_X_y, as_frame)
+
+
+def _mnist(folder: Path) -> tuple[Pixels, Pixels]:
+    """Return images, a row each, and digits; raise if they are not MNIST's."""
     images, labels = _mnist_on_disk(folder) or _mnist_from_openml(folder)
     kept = np.isin(labels, (4, 9))
-    images, labels = images[kept], labels[kept]
-    _check_images(images, labels, folder)
+    _check_images(images[kept], labels[kept], folder)
+    return images, labels
+
+
+def _pixels(images: Pixels) -> Features:
+    """Return the brightness of the central pixels, and their names."""
     inner = slice(MARGIN, SIDE - MARGIN)
     X = images.reshape(-1, SIDE, SIDE)[:, inner, inner].reshape(len(images), -1) / 255
     names = [f"pixel_{i}_{j}" for i in range(SIDE)[inner] for j in range(SIDE)[inner]]
-    y = (labels == 9).astype(np.int64)
-    return _bunch(fetch_mnist49, (X, names), y, "nine", return_X_y, as_frame)
+    return X, names
 
 
 def _mnist_on_disk(folder: Path) -> tuple[Pixels, Pixels] | None:

@@ -27,7 +27,7 @@ from predictree.checkpoint import Checkpoint, Journal, digest_of
 from predictree.encoding import Table, check_features, never_missing, numbers_of, read_table
 from predictree.exceptions import InvalidInputError, LearnerFailedWarning, RareClassWarning
 from predictree.execution import Executor
-from predictree.grower import FitFailure, Grower, Watcher
+from predictree.grower import FitFailure, Grower, LeafWeights, Watcher
 from predictree.imputation import Imputation, draw, spread
 from predictree.inspection import Explanation, explain, export_text, plot_tree
 from predictree.inspection.background import Background
@@ -300,12 +300,16 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
 
     def _frozen(self, problem: Problem, grower: Grower, stopped: str | None) -> "Grown":
         """Weigh and freeze a tree as it stands."""
-        mixes = grower.mixer is not None
-        least = grower.limits.min_samples_val
-        weights = mixture_weights(grower) if mixes else weigh(problem, grower, least)
+        weights = self._leaf_weights(problem, grower)
         tree = grower.freeze(weights, self.refit)
         seen = evidence(problem, grower, weights)
         return Grown(tree, problem, seen, grower.failures, grower.fits, stopped)
+
+    def _leaf_weights(self, problem: Problem, grower: Grower) -> LeafWeights:
+        """Return the weights of the leaves: their mixtures, or Algorithm 2."""
+        if grower.mixer is not None:
+            return mixture_weights(grower)
+        return weigh(problem, grower, grower.limits.min_samples_val)
 
     def _identity(self, problem: Problem) -> dict[str, str]:
         """Return digests of everything that a tree depends on, by name."""

@@ -358,6 +358,7 @@ class Grower:
     def _propose(
         self, node: GrowingNode, barred: set[int], one_by_one: set[int]
     ) -> Proposal | None:
+        sets, everyone = self.limits.training_sets, range(len(self.problem.learners))
         site = Site(
             node.region,
             node.path,
@@ -365,8 +366,9 @@ class Grower:
             node.loss,
             node.scores,
             node.mixture,
-            frozenset(barred),
+            frozenset(everyone if sets == "root" else barred),
             frozenset(one_by_one),
+            inherits=sets != "node",
         )
         search = Search(self.problem, site, self.limits, self.executor, self.mixer)
         decision = decide(search, SEARCHES[self.search])

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import groupby
+from typing import Literal
 
 import numpy as np
 
@@ -34,9 +35,14 @@ LEAST_ROWS = 500
 SHORTLISTS = {2: (16, 4), 1: (8,)}
 
 
+# What the predictors of a node may be trained on: any node of its path, only the root, or only the
+# node itself. The paper's discussion asks what the choice is worth.
+TrainingSets = Literal["path", "root", "node"]
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """When a node may not be split, whatever the gain."""
+    """When a node may not be split, whatever the gain, and what its children may be trained on."""
 
     n_thresholds: int
     max_depth: int | None
@@ -44,6 +50,7 @@ class Limits:
     min_samples_val: int
     min_gain: float
     min_gain_se: float = 0.0
+    training_sets: TrainingSets = "path"
 
     def admits(self, train_left: BoolArray, v1_left: BoolArray) -> bool:
         """Whether both sides of a split have the rows to train and to judge."""

@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from predictree import __version__
-from predictree.cli import demo, doctor, explain, fit, predict, report, show, view
+from predictree.cli import demo, doctor, explain, fit, predict, report, reproduce, show, view
 from predictree.cli.console import UsageError, complain, speak_utf8, warn
 from predictree.exceptions import PredictreeError
 
 DONE, UNUSABLE, MISUSED, INTERRUPTED = 0, 1, 2, 130
 
-COMMANDS = (demo, fit, predict, explain, show, report, view, doctor)
+COMMANDS = (demo, fit, predict, explain, show, report, view, reproduce, doctor)
 
 EXAMPLES = """\
 examples:

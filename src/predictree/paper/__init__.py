@@ -1,7 +1,8 @@
-"""For the paper's experiments: the methods ToPs is compared with that nobody maintains, and tests.
+"""The paper's experiments: its data, the algorithms of its tables, its protocol and its tables.
 
-The methods are baselines, written for clarity and to their own papers' descriptions. Each module
-says what is its paper's and what had to be settled.
+``predictree reproduce NAME`` runs one of them; ``benchmarks/paper/README.md`` has the commands. The
+methods that nobody else maintains are baselines of our own, written for clarity; each module says
+what is its paper's and what had to be settled.
 """
 
 from predictree.paper.deepboost import VARIANTS, DeepBoostClassifier

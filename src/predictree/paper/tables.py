@@ -1,0 +1,243 @@
+"""The paper's tables from lines of results: as text, Markdown, LaTeX and plain data."""
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from math import isfinite, nan
+from typing import Any
+
+import numpy as np
+
+from predictree.paper.algorithms import ALGORITHMS
+from predictree.paper.comparison import Comparison, Losses, compare, experiments
+from predictree.paper.experiments import Experiment
+from predictree.paper.lines import Results
+from predictree.paper.published import Published
+from predictree.paper.work import LOSSES
+
+REFERENCES = ("tops-b", "tops-b-exhaustive", "tops-lr", "tops", "tops-lr-in-sample")
+HEADINGS = (
+    "algorithm", "n", "loss", "sd", "gain", "p", "p corrected", "s/fit", "published", "difference",
+    "published gain", "published p",
+)  # fmt: skip
+NOTHING = "–"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One algorithm in one column of a table; what is not known is NaN or None."""
+
+    algorithm: str
+    label: str
+    n: int
+    failed: int
+    loss: float
+    sd: float
+    seconds: float
+    comparison: Comparison | None
+    published: Published | None
+
+    @property
+    def difference(self) -> float:
+        """The loss here minus that in the paper."""
+        return nan if self.published is None else self.loss - self.published.loss
+
+
+@dataclass(frozen=True)
+class Table:
+    """One column of the paper's table: all algorithms on one set of labels."""
+
+    name: str
+    reference: str | None
+    rows: tuple[Row, ...]
+
+
+def tables_of(experiment: Experiment, results: Results) -> list[Table]:
+    """Return the tables of an experiment, one for every column that has lines."""
+    names = dict.fromkeys(column for header in results.headers for column in header["data"])
+    return [_table(experiment, results, name) for name in names]
+
+
+def _table(experiment: Experiment, results: Results, column: str) -> Table:
+    lines = [line for line in results.lines.values() if line["column"] == column]
+    losses: dict[str, dict[tuple[int, int], float]] = {}
+    for line in lines:
+        by_fold = losses.setdefault(line["algorithm"], {})
+        if line["loss"] is not None:
+            by_fold[line["run"], line["fold"]] = line["loss"]
+    reference = next((name for name in REFERENCES if losses.get(name)), None)
+    published = {row.algorithm: row for row in experiment.published(column)}
+    ratio = _ratio(lines) if experiment.folds is not None else None
+    rows = []
+    for name in _in_order(published, losses):
+        against = None
+        if reference is not None and name != reference and losses.get(name):
+            against = compare(losses[reference], losses[name], ratio)
+        mine = [line for line in lines if line["algorithm"] == name]
+        rows.append(_row(name, mine, losses.get(name, {}), against, published.get(name)))
+    return Table(column, reference, tuple(rows))
+
+
+def _in_order(published: Iterable[str], run: Iterable[str]) -> list[str]:
+    """Return the paper's rows first, then ours in the order of the registry."""
+    others = [name for name in ALGORITHMS if name in set(run)]
+    return list(dict.fromkeys([*published, *others]))
+
+
+def _row(
+    name: str,
+    lines: list[dict[str, Any]],
+    losses: Losses,
+    against: Comparison | None,
+    published: Published | None,
+) -> Row:
+    label = ALGORITHMS[name].label if name in ALGORITHMS else name
+    sample = experiments(losses) if losses else np.empty(0)
+    return Row(
+        algorithm=name,
+        label=published.row if published is not None else label,
+        n=len(losses),
+        failed=len(lines) - len(losses),
+        loss=float(np.mean(list(losses.values()))) if losses else nan,
+        sd=float(sample.std(ddof=1)) if len(sample) > 1 else nan,
+        seconds=float(np.mean([line["seconds"] for line in lines])) if lines else nan,
+        comparison=against,
+        published=published,
+    )
+
+
+def _ratio(lines: list[dict[str, Any]]) -> float:
+    """Return test rows per training row."""
+    return float(np.mean([line["n_test"] / line["n_train"] for line in lines])) if lines else nan
+
+
+def cells_of(row: Row, minus: str = "−") -> list[str]:
+    """Return a row as words."""
+    c, p = row.comparison, row.published
+    cells = [
+        row.label + (f" ({row.failed} failed)" if row.failed else ""),
+        str(row.n or NOTHING),
+        _number(row.loss, "{:.4f}"),
+        _number(row.sd, "{:.4f}"),
+        _number(nan if c is None else c.gain, "{:.1%}"),
+        _p_value(nan if c is None else c.p_value),
+        _p_value(nan if c is None else c.corrected_p_value),
+        _number(row.seconds, "{:.1f}"),
+        NOTHING if p is None else f"{p.loss:.4f}",
+        _number(row.difference, "{:+.4f}"),
+        NOTHING if p is None or p.gain is None else f"{p.gain:.1f}%",
+        NOTHING if p is None or p.p is None else p.p,
+    ]
+    return [cells[0], *(cell.replace("-", minus) for cell in cells[1:])]
+
+
+def _number(value: float, form: str) -> str:
+    return form.format(value) if isfinite(value) else NOTHING
+
+
+def _p_value(p: float) -> str:
+    return _number(p, "{:.3f}") if not p < 0.001 else "<0.001"
+
+
+def notes_of(experiment: Experiment, results: Results, table: Table) -> list[str]:
+    """Return what must be known to read a table."""
+    first, last = results.headers[0], results.headers[-1]
+    about = first["data"][table.name]
+    rows = f"{about['rows']:,} rows, {about['features']} features"
+    told = [f"{rows}; loss: {LOSSES[experiment.loss]}. {experiment.protocol}"]
+    told[0] += f" Here: {_ran(results, table.name)}."
+    if table.reference is not None:
+        told.append(
+            f"gain and p: {table.reference} against the row; p is the two-sample t-test of the "
+            "paper, over runs (over folds if there is one run), p corrected Nadeau and Bengio's "
+            "corrected resampled t-test over all runs and folds. Both are two-sided."
+        )
+    ran = [row.algorithm for row in table.rows if row.n and row.algorithm in ALGORITHMS]
+    told += [f"{name}: {ALGORITHMS[name].about}" for name in ran if ALGORITHMS[name].about]
+    versions = ", ".join(f"{name} {number}" for name, number in last["versions"].items())
+    return [*told, f"Seed {first['seed']}, {last['date']}, {last['cores']} cores; {versions}."]
+
+
+def _ran(results: Results, column: str) -> str:
+    """Return how many runs and folds there are."""
+    places = {(key[1], key[2]) for key in results.done if key[0] == column}
+    runs, folds = (len({place[i] for place in places}) for i in (0, 1))
+    return f"{runs} run{'s' * (runs != 1)} of {folds} fold{'s' * (folds != 1)}"
+
+
+def text(experiment: Experiment, results: Results) -> str:
+    """Return the tables for a terminal."""
+    parts = []
+    for table in tables_of(experiment, results):
+        grid = [list(HEADINGS), *(cells_of(row) for row in table.rows)]
+        widths = [max(len(line[j]) for line in grid) for j in range(len(HEADINGS))]
+        lines = [
+            "  ".join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])])
+            for line in grid
+        ]
+        notes = [f"  {note}" for note in notes_of(experiment, results, table)]
+        parts.append("\n".join([_title(experiment, table), *lines, *notes]))
+    return "\n\n".join(parts)
+
+
+def markdown(experiment: Experiment, results: Results) -> str:
+    """Return the tables for a page."""
+    parts = []
+    for table in tables_of(experiment, results):
+        lines = [f"## {_title(experiment, table)}", "", _bar(HEADINGS)]
+        lines += [_bar(["---", *["---:"] * (len(HEADINGS) - 1)])]
+        lines += [_bar(cells_of(row)) for row in table.rows]
+        notes = notes_of(experiment, results, table)
+        parts.append("\n".join([*lines, "", *(f"- {note}" for note in notes)]))
+    return "\n\n".join(parts) + "\n"
+
+
+def _bar(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def latex(experiment: Experiment, results: Results) -> str:
+    """Return the tables for a paper, with booktabs."""
+    parts = []
+    for table in tables_of(experiment, results):
+        body = [" & ".join(map(_tex, cells_of(row, "-"))) + r" \\" for row in table.rows]
+        head = " & ".join(map(_tex, HEADINGS)) + r" \\"
+        columns = "l" + "r" * (len(HEADINGS) - 1)
+        lines = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", head, r"\midrule", *body]
+        notes = [f"% {note}" for note in notes_of(experiment, results, table)]
+        title = f"% {_title(experiment, table)}"
+        parts.append("\n".join([title, *notes, *lines, r"\bottomrule", r"\end{tabular}"]))
+    return "\n\n".join(parts) + "\n"
+
+
+def _tex(cell: str) -> str:
+    """Escape what LaTeX would take for its own."""
+    for character, spelled in (("_", r"\_"), ("%", r"\%"), ("<", "$<$"), (NOTHING, "--")):
+        cell = cell.replace(character, spelled)
+    return f"${cell}$" if cell[:1] in "+-" and cell[1:2].isdigit() else cell
+
+
+def plain(experiment: Experiment, results: Results) -> dict[str, Any]:
+    """Return the tables as plain data, NaN as None."""
+    tables = [
+        {
+            "column": table.name,
+            "reference": table.reference,
+            "notes": notes_of(experiment, results, table),
+            "rows": [{**asdict(row), "difference": row.difference} for row in table.rows],
+        }
+        for table in tables_of(experiment, results)
+    ]
+    about = {"experiment": experiment.name, "title": experiment.title, "loss": experiment.loss}
+    return {**about, "sessions": results.headers, "tables": _finite(tables)}
+
+
+def _finite(content: Any) -> Any:
+    if isinstance(content, dict):
+        return {key: _finite(value) for key, value in content.items()}
+    if isinstance(content, list):
+        return [_finite(value) for value in content]
+    return None if isinstance(content, float) and not isfinite(content) else content
+
+
+def _title(experiment: Experiment, table: Table) -> str:
+    return f"{experiment.title}, {table.name}" if table.name else experiment.title

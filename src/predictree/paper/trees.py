@@ -1,0 +1,155 @@
+"""ToPs as the paper's tables have it, what its parts are worth, and what a leak would fake.
+
+An ablation takes one thing away: the choice of training sets, of learners, the learned weights, or
+the second validation set. A leak gives ToPs the test fold in place of a validation set; its loss is
+no result, but says how far optimism of that kind would go.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from predictree.estimators import PAPER, ToPsClassifier
+from predictree.exceptions import InvalidInputError
+from predictree.grower import Grower, LeafWeights, Share
+from predictree.learners import resolve_learners
+from predictree.paper.work import Answer, Work, scores_of
+from predictree.partition import V1, V2, S, hold_out
+from predictree.problem import Problem, Seeds
+from predictree.search import Limits
+from predictree.tree import FloatArray, IntArray
+
+Rows = tuple[FloatArray, IntArray, IntArray]  # features, labels, and 0, 1 or 2 for S, V¹ or V²
+
+
+class TrainedOnRoot(ToPsClassifier):
+    """ToPs with every predictor trained on all of S."""
+
+    def _limits(self) -> Limits:
+        return replace(super()._limits(), training_sets="root")
+
+
+class TrainedOnNode(ToPsClassifier):
+    """ToPs with every predictor trained on its own node."""
+
+    def _limits(self) -> Limits:
+        return replace(super()._limits(), training_sets="node")
+
+
+class LeafAlone(ToPsClassifier):
+    """ToPs without weights: the predictor of the leaf answers alone."""
+
+    def _leaf_weights(self, problem: Problem, grower: Grower) -> LeafWeights:
+        return {leaf.id: [Share(leaf.id, leaf.predictor, 1.0)] for leaf in grower.leaves}
+
+
+class EvenWeights(ToPsClassifier):
+    """ToPs with the same weight for every predictor of the path."""
+
+    def _leaf_weights(self, problem: Problem, grower: Grower) -> LeafWeights:
+        paths = {leaf.id: leaf.ancestry() for leaf in grower.leaves}
+        return {
+            leaf: [Share(node.id, node.predictor, 1 / len(path)) for node in path]
+            for leaf, path in paths.items()
+        }
+
+
+def paper_parts(work: Work) -> IntArray:
+    """Return the parts S, V¹, V² that ``paper()`` draws for these rows and this seed."""
+    entropy = int(check_random_state(work.seed).randint(2**31 - 1))
+    shares, generator = PAPER["validation"], Seeds(entropy).generator()
+    return hold_out(work.X, work.y, None, shares, generator).astype(np.int64)
+
+
+def as_drawn(work: Work) -> Rows:
+    """Return the training fold in the paper's parts."""
+    return work.X, work.y, paper_parts(work)
+
+
+def one_validation_set(work: Work) -> Rows:
+    """Let all rows that are held out both judge splits and weigh paths: V¹ = V²."""
+    codes = paper_parts(work)
+    held = np.flatnonzero(codes != S)
+    rows = np.concatenate([np.flatnonzero(codes == S), held, held])
+    parts = np.repeat([S, V1, V2], [len(rows) - 2 * len(held), len(held), len(held)])
+    return work.X[rows], work.y[rows], parts
+
+
+def in_sample(work: Work) -> Rows:
+    """Let every row train, judge and weigh, as in the paper's toy example."""
+    parts = np.repeat([S, V1, V2], len(work.y))
+    return np.tile(work.X, (3, 1)), np.tile(work.y, 3), parts
+
+
+def leak(*places: int) -> Callable[[Work], Rows]:
+    """Return what puts the test fold in place of V¹, V² or both, whose own rows stay unused."""
+
+    def rows(work: Work) -> Rows:
+        if work.y_test is None:
+            raise InvalidInputError("a leak needs the labels of the test fold")
+        codes = paper_parts(work)
+        kept, times, n = ~np.isin(codes, places), len(places), len(work.y_test)
+        return (
+            np.concatenate([work.X[kept], np.tile(work.X_test, (times, 1))]),
+            np.concatenate([work.y[kept], np.tile(work.y_test, times)]),
+            np.concatenate([codes[kept], np.repeat(places, n)]),
+        )
+
+    return rows
+
+
+@dataclass(frozen=True)
+class Tree:
+    """One way to grow ToPs on a training fold.
+
+    Attributes
+    ----------
+    learners : str
+        A preset, or the name of one learner of the paper's five.
+    estimator : type
+    search : str
+    arrange : callable or None
+        Which rows play which part; None leaves that to ``paper()``.
+    limits : mapping
+        Further parameters, where the paper is silent and ``paper()`` has no limit.
+    """
+
+    learners: str
+    estimator: type[ToPsClassifier] = ToPsClassifier
+    search: str = "exhaustive"
+    arrange: Callable[[Work], Rows] | None = None
+    limits: Mapping[str, Any] = field(default_factory=dict)
+
+    def __call__(self, work: Work) -> Answer:
+        """Grow the tree and answer for the test rows."""
+        settings = {"search": self.search, **self.limits}
+        model = self.estimator.paper(
+            self._portfolio(), loss=work.loss, random_state=work.seed, **settings
+        )
+        if self.arrange is None:
+            model.fit(work.X, work.y)
+        else:
+            X, y, parts = self.arrange(work)
+            model.fit(X, y, partition=parts)
+        return Answer(scores_of(model, work.X_test), settings | shape_of(model))
+
+    def _portfolio(self) -> Any:
+        known = dict(resolve_learners("paper", "classification"))
+        return [(self.learners, known[self.learners])] if self.learners in known else self.learners
+
+
+def default(work: Work) -> Answer:
+    """Grow predictree's own default: cross-fitted, shrunk weights, its own learners and loss."""
+    model = ToPsClassifier(random_state=work.seed).fit(work.X, work.y)
+    settings = {"learners": "default", "loss": model.loss_.name}
+    return Answer(scores_of(model, work.X_test), settings | shape_of(model))
+
+
+def shape_of(model: ToPsClassifier) -> dict[str, Any]:
+    """Return what is worth knowing of a tree."""
+    fits = model.fits_
+    shape = {"nodes": len(model.tree_), "leaves": model.get_n_leaves(), "depth": model.get_depth()}
+    return {**shape, "slow_fits": fits.made, "slow_fits_if_exhaustive": fits.exhaustive}

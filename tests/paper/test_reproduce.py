@@ -1,0 +1,137 @@
+"""The command ``predictree reproduce``."""
+
+import json
+
+import pytest
+from making import patients, write_news, write_survival
+
+from predictree.cli import main, reproduce
+from predictree.paper import figure
+from predictree.paper.experiments import EXPERIMENTS
+
+FORMS = (".json", ".jsonl", ".md", ".svg", ".tex")
+
+
+def call(capsys, *argv):
+    """Return exit code, stdout and stderr."""
+    capsys.readouterr()
+    try:
+        code = main(["reproduce", *map(str, argv)])
+    except SystemExit as end:
+        code = end.code
+    return code, *capsys.readouterr()
+
+
+def test_every_experiment_has_a_name_on_the_command_line():
+    assert tuple(EXPERIMENTS) == reproduce.NAMES
+
+
+def test_help_leads_with_examples(capsys):
+    code, out, _ = call(capsys, "--help")
+    assert code == 0
+    assert out.index("  predictree reproduce toy") < out.index("options:")
+
+
+def test_the_toy_example_is_the_papers(capsys, tmp_path):
+    code, out, err = call(capsys, "toy", "--out", tmp_path)
+    assert code == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == [f"toy{form}" for form in FORMS]
+    rows = {row["algorithm"]: row for row in table_of(tmp_path / "toy.json")["rows"]}
+    assert {name: row["loss"] * 40 for name, row in rows.items()} == {
+        "tops-lr-in-sample": 10, "stump": 11, "lr": 13
+    }  # fmt: skip
+    assert rows["stump"]["difference"] == rows["tops-lr-in-sample"]["difference"] == 0
+    assert "+0.0000" in out
+    assert "[3/3] run 1, fold 1, lr: 0.3250" in err
+
+
+def table_of(path):
+    return json.loads(path.read_text(encoding="utf-8"))["tables"][0]
+
+
+def test_news_end_to_end_resumed_and_as_table_only(capsys, tmp_path):
+    write_news(tmp_path)
+    out_dir = tmp_path / "out"
+    words = ["news", "--data-dir", tmp_path, "--out", out_dir, "--runs", 2, "--folds", 3]
+    code, first, err = call(capsys, *words, "--algorithms", "lr", "stump")
+    assert code == 0
+    assert err.count("\n[") == 12
+    path = out_dir / "news.jsonl"
+    header = json.loads(path.read_text().splitlines()[0])
+    assert header["command"].startswith("predictree reproduce news --runs 2 --folds 3 --algorithms")
+    path.write_text(path.read_text()[:-30])
+    code, again, err = call(capsys, *words, "--algorithms", "lr", "stump")
+    assert code == 0
+    assert err.count("\n[") == 1
+    assert losses(again) == losses(first)
+    for form in FORMS:
+        if form != ".jsonl":
+            (out_dir / f"news{form}").unlink()
+    code, only, err = call(capsys, "news", "--out", out_dir, "--table")
+    assert (code, only) == (0, again)
+    assert "[" not in err
+    assert sorted(path.name for path in out_dir.iterdir()) == [f"news{form}" for form in FORMS]
+
+
+def losses(out):
+    """The first cells of every row: name, n, loss and its spread."""
+    return [line.split()[:4] for line in out.splitlines() if line.startswith(("LR", "class"))]
+
+
+def test_patients_with_gaps_at_all_horizons(capsys, tmp_path):
+    write_survival(tmp_path, "heart.csv", patients())
+    code, out, _ = call(
+        capsys, "heart", "--data-dir", tmp_path, "--out", tmp_path / "out",
+        "--runs", 2, "--imputations", 2, "--algorithms", "lr", "stump",
+    )  # fmt: skip
+    assert code == 0
+    for horizon in ("3 months", "1 year", "3 years", "10 years"):
+        assert f"Heart transplant waiting list, {horizon}\n" in out
+    assert "0.3200" in out  # what the paper has for LR at three months
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["heart"], "give --data-dir DIR with DIR/survival/heart.csv: the UNOS data are not"),
+        (["bank", "--data-dir", "nowhere"], "--data-dir nowhere: there is no such folder"),
+        (["bank", "--data-dir", "."], "there is no paper/bank+marketing.zip (nor bank-additional"),
+        (["heart-flchain", "--data-dir", "."], "there is no survival/R_flchain.csv.gz"),
+        (["toy", "--algorithms", "tops-lrr"], "there is no algorithm 'tops-lrr': use tops-lr"),
+        (["toy", "--folds", "3"], "toy has no folds"),
+        (["toy", "--table"], "toy.jsonl has no results yet: give the command without --table"),
+    ],
+    ids=lambda value: "-".join(value) if isinstance(value, list) else "",
+)
+def test_what_cannot_be_used_is_1(capsys, tmp_path, monkeypatch, argv, message):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = call(capsys, *argv)
+    assert (code, out) == (1, "")
+    assert message in err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["moon"], "invalid choice: 'moon'"),
+        (["toy", "--runs", "0"], "'0' is not a whole number of at least 1"),
+        (["toy", "--folds", "1"], "'1' is not a whole number of at least 2"),
+        (["toy", "--imputations", "x"], "'x' is not a whole number of at least 1"),
+    ],
+    ids=["name", "runs", "folds", "imputations"],
+)
+def test_wrong_usage_is_2(capsys, argv, message):
+    code, out, err = call(capsys, *argv)
+    assert (code, out) == (2, "")
+    assert message in err
+
+
+def test_without_matplotlib_there_is_a_table_and_a_warning(capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr(figure, "find_spec", lambda name: None)
+    code, out, err = call(capsys, "toy", "--out", tmp_path, "--algorithms", "lr")
+    assert code == 0
+    assert "LR " in out
+    assert "warning: no figure" in err
+    assert "predictree[plot]" in err
+    assert not (tmp_path / "toy.svg").exists()
