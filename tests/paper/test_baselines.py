@@ -116,3 +116,8 @@ def test_an_unknown_algorithm_is_answered_with_the_nearest():
 
 def test_names_are_found_once_and_in_order():
     assert [a.name for a in find(["lr", "dtree", "lr"])] == ["lr", "dtree"]
+
+
+@pytest.mark.parametrize("name", [name for name in ALGORITHMS if "xgboost" not in name])
+def test_every_algorithm_is_there(name):
+    ALGORITHMS[name].check()

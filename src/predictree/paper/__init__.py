@@ -9,7 +9,6 @@ from predictree.paper.deepboost import VARIANTS, DeepBoostClassifier
 from predictree.paper.logitboost import LogitBoostClassifier
 from predictree.paper.potts import ResidualModelTreeRegressor
 from predictree.paper.smoti import SMOTIRegressor
-from predictree.paper.statistics import corrected_resampled_t_test, two_sample_t_test
 
 __all__ = [
     "VARIANTS",
@@ -17,6 +16,4 @@ __all__ = [
     "LogitBoostClassifier",
     "ResidualModelTreeRegressor",
     "SMOTIRegressor",
-    "corrected_resampled_t_test",
-    "two_sample_t_test",
 ]
