@@ -6,23 +6,26 @@ import warnings
 from abc import ABCMeta, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping
+from math import ceil
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 from sklearn import get_config
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_regressor
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_regressor
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from predictree.costs import cost_of_draws
 from predictree.encoding import Table, check_features, never_missing, numbers_of, read_table
 from predictree.exceptions import InvalidInputError, LearnerFailedWarning, RareClassWarning
-from predictree.execution import Executor
+from predictree.execution import Executor, Failure
 from predictree.grower import FitFailure, Grower, GrowingNode
-from predictree.imputation import Imputation, draw, spread
+from predictree.imputation import Imputation, draw, fill_gaps, spread
 from predictree.inspection import export_text
 from predictree.inspection.text import rules
 from predictree.learners import Learner, adapt, has_closed_form, resolve_learners
@@ -30,6 +33,7 @@ from predictree.learners.adapter import take_rows, weight_keyword
 from predictree.learners.presets import is_named
 from predictree.learners.views import View, numeric_view, seen_by
 from predictree.losses import Error, Labels, Loss, decide, probabilities, resolve_loss
+from predictree.memory import MemoryLimit, bytes_of
 from predictree.mixing import Mixer
 from predictree.partition import (
     Partition,
@@ -40,7 +44,9 @@ from predictree.partition import (
     check_parts,
     folds_of,
     hold_out,
+    train_share,
 )
+from predictree.planning import Plan, forecast
 from predictree.problem import Problem, Seeds
 from predictree.schema import is_frame
 from predictree.search import SEARCHES, FitCount, Limits
@@ -91,6 +97,7 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         imputation: str = "native",
         n_imputations: int = 10,
         time_limit: float | None = None,
+        memory_limit: float | str | None = None,
         verbose: int = 0,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -113,6 +120,7 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         self.imputation = imputation
         self.n_imputations = n_imputations
         self.time_limit = time_limit
+        self.memory_limit = memory_limit
         self.verbose = verbose
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -160,15 +168,13 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         columns = _columns_of(X)
         _warn_of_rare_classes(table)
         drawn = self._imputations(table)
-        views, named = seen_by(named, table.schema, drawn[0][1])
-        loss = self._loss_for(named, table.classes)
-        weight = None if table.weight is None else table.spread(table.weight, 0.0)
-        metadata = self._metadata(named, weight, groups, fit_params)
-        learners = self._learners(named, views, table, metadata, loss.proper)
+        learners, loss = self._portfolio(named, table, drawn[0][1], groups, fit_params)
         entropy = int(check_random_state(self.random_state).randint(2**31 - 1))
         split_up = self._partitions(table, partition, groups)
+        share = 1.0 if partition is not None else train_share(self.validation)
+        learners, refused = self._within_memory(learners, table, drawn[0][1], share)
         repeats: list[tuple[Tree, Problem, Evidence]] = []
-        failures: list[FitFailure] = []
+        failures = [FitFailure(0, lost.learner, lost.reason, 1) for lost in refused]
         fits, stopped = FitCount(), False
         for repeat in range(self.n_repeats * len(drawn)):
             stopped = stopped or (deadline is not None and time.monotonic() >= deadline)
@@ -177,11 +183,7 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
             seeds = Seeds(entropy, repeat)
             parts = split_up(seeds).pooled() if mixes else split_up(seeds)
             X_drawn = drawn[repeat % len(drawn)][1]
-            problem = Problem(
-                X_drawn, table.y, table.weight, parts, learners, loss, seeds,
-                table.schema.splittable, table.schema.categories,
-                numeric_view(table.schema, X_drawn), deadline,
-            )  # fmt: skip
+            problem = _problem(table, X_drawn, parts, learners, loss, seeds, deadline)
             watch = self._watcher(table, loss, repeat, start)
             tree, seen, grower, late = self._grow(problem, limits, mixes, watch)
             repeats.append((tree, problem, seen))
@@ -194,6 +196,81 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         self.imputations_ = tuple(imputation for imputation, _ in drawn if imputation is not None)
         self.stopped_ = "time_limit" if stopped else None
         return self
+
+    def plan(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        partition: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        **fit_params: Any,
+    ) -> Plan:
+        """Forecast the fits, the time and the memory of `fit`, and what cheaper settings cost.
+
+        Every learner is fitted a few times on at most some thousand rows; the rest is
+        extrapolation, which may well be off by a factor of two. Nothing of the estimator changes.
+
+        Parameters
+        ----------
+        X, y, sample_weight, partition, groups, **fit_params
+            As in `fit`.
+
+        Returns
+        -------
+        Plan
+            Print it, or take its ``forecasts``, ``cheaper`` and ``learners`` apart.
+        """
+        start = time.perf_counter()
+        twin = clone(self)  # what it draws from its random states is not drawn from ours
+        limits = twin._limits()
+        table = read_table(X, y, sample_weight, twin._task, twin.feature_roles, twin)
+        imputed = twin._is_imputed(table)
+        filled = fill_gaps(table.X) if imputed else table.X
+        parts = twin._partitions(table, partition, groups)(Seeds(0))
+        share = 1.0 if partition is not None else train_share(twin.validation)
+        parts = parts.pooled() if twin.weights == "shrunk" else parts
+
+        def problem_of(preset: Any) -> Problem:
+            named = resolve_learners(preset, twin._task)
+            learners, loss = twin._portfolio(named, table, filled, groups, fit_params)
+            learners, _ = twin._within_memory(learners, table, filled, share)
+            return _problem(table, filled, parts, learners, loss, Seeds(0), None)
+
+        prepared = time.perf_counter() - start
+        draws = cost_of_draws(table.schema, table.X) if imputed else None
+        return forecast(twin, problem_of, limits, draws, prepared)
+
+    def _portfolio(
+        self,
+        named: list[tuple[str, Any]],
+        table: Table,
+        X: FloatArray,
+        groups: Any,
+        fit_params: dict[str, Any],
+    ) -> tuple[tuple[Learner, ...], Loss]:
+        """Return the learners that serve on a table whose rows are X, and the loss."""
+        views, named = seen_by(named, table.schema, X)
+        loss = self._loss_for(named, table.classes)
+        weight = None if table.weight is None else table.spread(table.weight, 0.0)
+        metadata = self._metadata(named, weight, groups, fit_params)
+        return self._learners(named, views, table, metadata, loss.proper), loss
+
+    def _within_memory(
+        self, learners: tuple[Learner, ...], table: Table, X: FloatArray, share: float
+    ) -> tuple[tuple[Learner, ...], list[Failure]]:
+        """Return the learners that have room in `memory_limit`, and why others have not.
+
+        A model is trained on a share of the rows, and on all with ``refit``.
+        """
+        if self.memory_limit is None:
+            return learners, []
+        limit = MemoryLimit(
+            bytes_of(self.memory_limit), table.X.nbytes, effective_n_jobs(self.n_jobs)
+        )
+        n_train = len(X) if self.refit else ceil(share * len(X))
+        return limit.sieve(learners, X, table.y, n_train)
 
     def _grow(
         self, problem: Problem, limits: Limits, mixes: bool, watch: Callable[[GrowingNode], None]
@@ -233,12 +310,16 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
 
     def _imputations(self, table: Table) -> list[tuple[Imputation | None, FloatArray]]:
         """Return the training rows with their gaps, or as often as they are drawn without."""
-        _check_choice("imputation", self.imputation, ("native", "mice"))
-        _check_number("n_imputations", self.n_imputations, Integral, 1)
-        if self.imputation == "native" or not np.isnan(table.X).any():
+        if not self._is_imputed(table):
             return [(None, table.X)]
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=self.n_imputations)
         return [draw(table.schema, table.X, int(seed)) for seed in seeds]
+
+    def _is_imputed(self, table: Table) -> bool:
+        """Whether gaps are drawn: there are some, and the paper's way is asked for."""
+        _check_choice("imputation", self.imputation, ("native", "mice"))
+        _check_number("n_imputations", self.n_imputations, Integral, 1)
+        return self.imputation == "mice" and bool(np.isnan(table.X).any())
 
     def _search_for(self, learners: tuple[Learner, ...]) -> str:
         """Return the search to use: racing only where some learner would be slow otherwise."""
@@ -283,6 +364,8 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         _check_number("verbose", self.verbose, Integral, 0)
         if self.time_limit is not None:
             _check_number("time_limit", self.time_limit, Real, 0)
+        if self.memory_limit is not None:
+            bytes_of(self.memory_limit)
         if self.max_depth is not None:
             _check_number("max_depth", self.max_depth, Integral, 0)
         if not (self.n_jobs is None or isinstance(self.n_jobs, Integral)):
@@ -536,6 +619,11 @@ class ToPsClassifier(ClassifierMixin, _TreesOfPredictors):  # type: ignore[misc]
     time_limit : float or None, default=None
         Seconds after which no further fit is begun. What is there then is a complete model: leaves
         with the most to gain are split first, and ``stopped_`` says ``"time_limit"``.
+    memory_limit : float, str or None, default=None
+        Bytes, or text such as ``"4GB"``. A learner is left out, and recorded in ``fit_failures_``,
+        if one of its fits in each process would not have room beside X. What it needs is an
+        estimate, from two fits on few rows: memory that a library takes outside Python and NumPy
+        and gives back after the fit is not seen. Nothing is enforced while the fit runs.
     verbose : int, default=0
         1 prints a line on stderr for every node.
     n_jobs : int or None, default=None
@@ -645,7 +733,7 @@ class ToPsRegressor(RegressorMixin, _TreesOfPredictors):  # type: ignore[misc]
         What splits and learners are chosen by; ``"auto"`` is mean squared error.
     validation, weights, shrinkage, search, n_thresholds, max_depth, min_samples_leaf, \
 min_samples_val, min_gain, min_gain_se, refit, n_repeats, feature_roles, imputation, \
-n_imputations, time_limit, verbose, n_jobs, random_state
+n_imputations, time_limit, memory_limit, verbose, n_jobs, random_state
         As in `ToPsClassifier`.
 
     Attributes
@@ -702,6 +790,22 @@ def _check_number(name: str, value: Any, kind: type, least: int) -> None:
     if not isinstance(value, kind) or isinstance(value, bool) or not value >= least:  # type: ignore[operator]
         what = "a whole number" if kind is Integral else "a number"
         raise InvalidInputError(f"{name}={value!r}: it must be {what} of at least {least}")
+
+
+def _problem(
+    table: Table,
+    X: FloatArray,
+    parts: Partition,
+    learners: tuple[Learner, ...],
+    loss: Loss,
+    seeds: Seeds,
+    deadline: float | None,
+) -> Problem:
+    """Return the problem of one tree, on rows whose gaps may have been filled."""
+    return Problem(
+        X, table.y, table.weight, parts, learners, loss, seeds, table.schema.splittable,
+        table.schema.categories, numeric_view(table.schema, X), deadline,
+    )  # fmt: skip
 
 
 def _verdict(repeats: list[tuple[Problem, Evidence]]) -> Verdict:
