@@ -81,10 +81,7 @@ def measure(problem: Problem, limits: Limits, strength: float | None) -> Costs:
     strength : float or None
         Of the hold of mixtures; None if nodes have one predictor.
     """
-    samples = nested_samples(problem.y, problem.n_outputs > 1, SIZES)
-    regions = [
-        Region(*(part[np.isin(part, rows)] for part in problem.root.parts)) for rows in samples
-    ]
+    regions = _regions(problem)
     known: list[LearnerCost] = []
     lost: list[Failure] = []
     said: list[dict[int, FloatArray]] = [{} for _ in regions]
@@ -96,10 +93,20 @@ def measure(problem: Problem, limits: Limits, strength: float | None) -> Costs:
             known.append(found)
     if not known:
         reasons = "; ".join(f"{failure.learner}: {failure.reason}" for failure in lost)
-        raise NoPredictorError(f"no learner could be fitted on {len(samples[0])} rows: {reasons}")
+        raise NoPredictorError(f"no learner could be fitted on few rows: {reasons}")
     loose = replace(limits, min_samples_leaf=1, min_samples_val=1)  # as few as these are
     search, mix = _cost_of_search(problem, regions, said, loose, strength)
     return Costs(tuple(known), search, mix, lost=tuple(lost))
+
+
+def _regions(problem: Problem) -> list[Region]:
+    """Return few rows of the root, more of them, and still more; all where those would not do."""
+    samples = nested_samples(problem.y, problem.n_outputs > 1, SIZES)
+    regions = [
+        Region(*(part[np.isin(part, rows)] for part in problem.root.parts)) for rows in samples
+    ]
+    by_size = {len(_first_fold(problem, r)): r for r in regions if len(r.v1)}
+    return [region for size, region in sorted(by_size.items()) if size] or [problem.root]
 
 
 def _cost_of(problem: Problem, i: int, regions: Sequence[Region], said: Said) -> LearnerCost:
@@ -112,7 +119,7 @@ def _cost_of(problem: Problem, i: int, regions: Sequence[Region], said: Said) ->
         seconds.append(spent)
         if spent > PATIENCE:
             break
-    samples = [_first_fold(problem, region) for region in regions[:WEIGHED]]
+    samples = [_first_fold(problem, region) for region in regions[: len(rows)]][:WEIGHED]
     memory = memory_of(learner, problem.X, problem.y, samples)
     peak, model_size = (NOTHING, NOTHING) if isinstance(memory, Failure) else memory
     by_sums = fit_by_sums(learner)
@@ -122,7 +129,7 @@ def _cost_of(problem: Problem, i: int, regions: Sequence[Region], said: Said) ->
 
 def _first_fold(problem: Problem, region: Region) -> IntArray:
     """Return the rows of a region that its first model trains on."""
-    return region.train[problem.partition.fold[region.train] != 0]
+    return np.asarray(region.train[problem.partition.fold[region.train] != 0])
 
 
 def _fit_and_predict(problem: Problem, i: int, region: Region) -> Model:
@@ -143,10 +150,10 @@ def _cost_of_search(
     problem: Problem, regions: Sequence[Region], said: Said, limits: Limits, strength: float | None
 ) -> tuple[Growth, Growth]:
     """Time one look at all splits of a node, and one combination of all learners."""
-    measured = []
+    measured: list[tuple[int, float, float]] = []
     for region, notes in zip(regions, said, strict=True):
-        if len(notes) < len(said[0]) or not len(region.v1):
-            continue
+        if len(notes) < len(said[0]):  # some learner was too slow for so many rows
+            break
         mixer, site, mixing = _site(problem, region, notes, strength)
         look = partial(_look, problem, site, limits, mixer)
         if not measured:
@@ -157,7 +164,7 @@ def _cost_of_search(
     if not measured:
         return NOTHING, NOTHING
     rows, search, mix = zip(*measured, strict=True)
-    return Growth(rows, search), Growth(rows, mix)
+    return Growth(rows, search, most=1.0), Growth(rows, mix, most=1.0)
 
 
 def _site(
@@ -180,6 +187,8 @@ def _site(
 
 def _look(problem: Problem, site: Site, limits: Limits, mixer: Mixer | None) -> Judgement | None:
     """Judge all splits of a node by what is cheap, as every search begins."""
+    if limits.max_depth == 0:
+        return None
     search = Search(problem, site, limits, Executor(), mixer)
     if mixer is not None and not search.closed[1] and len(site.pool) > 1:
         return search.best(search.free_trials())

@@ -11,6 +11,7 @@ import time
 import tracemalloc
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -22,7 +23,7 @@ from predictree.tree import FloatArray, IntArray
 
 T = TypeVar("T")
 
-SHORT = 0.3  # seconds below which work is timed twice, for the lesser
+SHORT = 1.0  # seconds below which work is timed twice, for the lesser
 LEAST, MOST = 0.3, 2.5  # powers of the rows by which a cost may grow
 TINY = 1e-6  # seconds, or bytes, that stand for nothing
 
@@ -40,10 +41,13 @@ class Growth:
     rows : tuple of int
         In rising order.
     costs : tuple of float
+    most : float
+        The power is no larger.
     """
 
     rows: tuple[int, ...]
     costs: tuple[float, ...]
+    most: float = MOST
 
     @property
     def exponent(self) -> float:
@@ -52,7 +56,7 @@ class Growth:
             return 1.0
         x, y = np.log(self.rows), np.log(np.maximum(self.costs, TINY))
         slope = ((x - x.mean()) @ (y - y.mean())) / ((x - x.mean()) @ (x - x.mean()))
-        return float(np.clip(slope, LEAST, MOST))
+        return float(np.clip(slope, LEAST, self.most))
 
     def at(self, n: float) -> float:
         """Return the cost for so many rows."""
@@ -125,7 +129,7 @@ def memory_of(
 
     def work() -> list[Weight]:
         learner.fit(X, y, samples[0], 0)  # what is imported and cached once is not the fit's
-        return [weighed(lambda rows=rows: learner.fit(X, y, rows, 0)) for rows in samples]
+        return [weighed(partial(learner.fit, X, y, rows, 0)) for rows in samples]
 
     found = attempt(learner.name, work)
     if isinstance(found, Failure):

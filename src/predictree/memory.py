@@ -24,7 +24,8 @@ def bytes_of(size: Any) -> float:
         found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?i?)b?\s*", size.lower())
         scale = (UNITS | BINARY).get(found[2]) if found else None
         size = float(found[1]) * scale if found and scale is not None else size
-    if not isinstance(size, Real) or isinstance(size, bool) or not 0 < size < float("inf"):
+    number = isinstance(size, Real) and not isinstance(size, bool)
+    if not number or not 0 < size < float("inf"):
         raise InvalidInputError(
             f"memory_limit={size!r}: it must be a number of bytes above zero, or text such as "
             "'512MB', '4GB' or '4GiB'"
@@ -107,4 +108,5 @@ def _needed(learner: Learner, X: FloatArray, y: Labels, n_train: int) -> float:
 
 def needed_at(peak: Growth, n_train: float) -> float:
     """Return the bytes of one fit on so many rows, at least what fewer rows needed."""
-    return max(peak.at(n_train), *(c for n, c in zip(peak.rows, peak.costs) if n <= n_train), 0.0)
+    known = [cost for n, cost in zip(peak.rows, peak.costs, strict=True) if n <= n_train]
+    return max([peak.at(n_train), *known])

@@ -297,7 +297,7 @@ class Forecaster:
             2**depth * self._models(n / 2**depth, course.mixes or depth == 0)
             for depth in range(course.depth + 1)
         )
-        models = kept * course.n_trees * (1 if course.refit else course.n_folds)
+        models: float = kept * course.n_trees * (1 if course.refit else course.n_folds)
         if course.refit:  # while it grows, the root has a model a fold
             models += self._models(n, True) * course.n_folds
         return COPIES * course.table + course.workers * one + models
