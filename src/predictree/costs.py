@@ -20,7 +20,7 @@ from predictree.tree import FloatArray, IntArray, Model
 
 SIZES = (500, 1500, 4000)  # rows of the fits that are timed
 WEIGHED = 2  # of these, the first, are weighed, too
-PATIENCE = 5.0  # seconds of a fit after which none on more rows is timed
+PATIENCE = 2.0  # seconds of a fit after which none on more rows is timed
 ROOT_ID = 0
 
 Said = list[dict[int, FloatArray]]  # of every region: what the learners say about its V¹
@@ -120,7 +120,7 @@ def _cost_of(problem: Problem, i: int, regions: Sequence[Region], said: Said) ->
         if spent > PATIENCE:
             break
     samples = [_first_fold(problem, region) for region in regions[: len(rows)]][:WEIGHED]
-    memory = memory_of(learner, problem.X, problem.y, samples)
+    memory = memory_of(learner, problem.X, problem.y, samples, warm=True)
     peak, model_size = (NOTHING, NOTHING) if isinstance(memory, Failure) else memory
     by_sums = fit_by_sums(learner)
     growth = Growth(tuple(rows), tuple(seconds))

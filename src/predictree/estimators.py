@@ -169,7 +169,7 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         _warn_of_rare_classes(table)
         drawn = self._imputations(table)
         learners, loss = self._portfolio(named, table, drawn[0][1], groups, fit_params)
-        entropy = int(check_random_state(self.random_state).randint(2**31 - 1))
+        entropy = self._entropy()
         split_up = self._partitions(table, partition, groups)
         share = 1.0 if partition is not None else train_share(self.validation)
         learners, refused = self._within_memory(learners, table, drawn[0][1], share)
@@ -228,7 +228,8 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         table = read_table(X, y, sample_weight, twin._task, twin.feature_roles, twin)
         imputed = twin._is_imputed(table)
         filled = fill_gaps(table.X) if imputed else table.X
-        parts = twin._partitions(table, partition, groups)(Seeds(0))
+        seeds = Seeds(0 if twin.random_state is None else twin._entropy())
+        parts = twin._partitions(table, partition, groups)(seeds)
         share = 1.0 if partition is not None else train_share(twin.validation)
         parts = parts.pooled() if twin.weights == "shrunk" else parts
 
@@ -236,11 +237,15 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
             named = resolve_learners(preset, twin._task)
             learners, loss = twin._portfolio(named, table, filled, groups, fit_params)
             learners, _ = twin._within_memory(learners, table, filled, share)
-            return _problem(table, filled, parts, learners, loss, Seeds(0), None)
+            return _problem(table, filled, parts, learners, loss, seeds, None)
 
         prepared = time.perf_counter() - start
         draws = cost_of_draws(table.schema, table.X) if imputed else None
         return forecast(twin, problem_of, limits, draws, prepared)
+
+    def _entropy(self) -> int:
+        """Draw what all seeds of a fit derive from."""
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
 
     def _portfolio(
         self,

@@ -23,7 +23,7 @@ from predictree.tree import FloatArray, IntArray
 
 T = TypeVar("T")
 
-SHORT = 1.0  # seconds below which work is timed twice, for the lesser
+SHORT = 0.5  # seconds below which work is timed twice, for the lesser
 LEAST, MOST = 0.3, 2.5  # powers of the rows by which a cost may grow
 TINY = 1e-6  # seconds, or bytes, that stand for nothing
 
@@ -123,12 +123,17 @@ def model_size(model: Any) -> int:
 
 
 def memory_of(
-    learner: Learner, X: FloatArray, y: Labels, samples: Sequence[IntArray]
+    learner: Learner, X: FloatArray, y: Labels, samples: Sequence[IntArray], warm: bool = False
 ) -> tuple[Growth, Growth] | Failure:
-    """Return how the peak and the model of a learner's fits grow, from fits on samples of rows."""
+    """Return how the peak and the model of a learner's fits grow, from fits on samples of rows.
+
+    What is imported and cached once is not the fit's: unless the learner is warm, a first fit is
+    not weighed.
+    """
 
     def work() -> list[Weight]:
-        learner.fit(X, y, samples[0], 0)  # what is imported and cached once is not the fit's
+        if not warm:
+            learner.fit(X, y, samples[0], 0)
         return [weighed(partial(learner.fit, X, y, rows, 0)) for rows in samples]
 
     found = attempt(learner.name, work)
@@ -142,11 +147,11 @@ def memory_of(
 def nested_samples(y: Labels, stratify: bool, sizes: Sequence[int]) -> list[IntArray]:
     """Return rows drawn at random, as many as each size, the fewer among the more.
 
-    Classes keep their shares, and at least a row each. Sizes of more than all rows are all rows,
-    once.
+    Classes keep their shares, and at least a row each. Sizes beyond all rows are left out; if all
+    are, it is all rows.
     """
     lots = np.random.default_rng(0).permutation(len(y))
-    shares = dict.fromkeys(min(1.0, size / len(y)) for size in sizes)
+    shares = [size / len(y) for size in sizes if size <= len(y)] or [1.0]
     classes = np.unique(y) if stratify else [None]
     strata = [lots if c is None else lots[y[lots] == c] for c in classes]
     return [
