@@ -442,7 +442,9 @@ def test_learners_without_room_are_left_out_and_recorded(regimes):
     assert failure.reason == (
         "needs about 9.6 MB for one fit, memory_limit leaves 5.0 MB for it"
     )  # 480 rows of a training fold
-    assert [one.name for one in model.plan(X, y).learners] == ["line"]
+    plan = model.plan(X, y)
+    assert [one.name for one in plan.learners] == ["line"]
+    assert plan.assumptions[-1] == f"hungry is left out: it {failure.reason}"
     model.set_params(memory_limit="20MB").fit(X, y)
     assert model.fit_failures_ == []
 

@@ -233,11 +233,11 @@ class _TreesOfPredictors(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         share = 1.0 if partition is not None else train_share(twin.validation)
         parts = parts.pooled() if twin.weights == "shrunk" else parts
 
-        def problem_of(preset: Any) -> Problem:
+        def problem_of(preset: Any) -> tuple[Problem, list[Failure]]:
             named = resolve_learners(preset, twin._task)
             learners, loss = twin._portfolio(named, table, filled, groups, fit_params)
-            learners, _ = twin._within_memory(learners, table, filled, share)
-            return _problem(table, filled, parts, learners, loss, seeds, None)
+            learners, refused = twin._within_memory(learners, table, filled, share)
+            return _problem(table, filled, parts, learners, loss, seeds, None), refused
 
         prepared = time.perf_counter() - start
         draws = cost_of_draws(table.schema, table.X) if imputed else None

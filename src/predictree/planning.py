@@ -16,6 +16,7 @@ from joblib import effective_n_jobs
 
 from predictree.costs import SIZES, Costs, LearnerCost, measure
 from predictree.decision import FIRST, PARTS
+from predictree.execution import Failure
 from predictree.measuring import NOTHING, Growth
 from predictree.memory import in_words, needed_at
 from predictree.mixing import LOOSER
@@ -158,7 +159,7 @@ class Plan:
 
 def forecast(
     model: Any,
-    problem_of: Callable[[Any], Problem],
+    problem_of: Callable[[Any], tuple[Problem, list[Failure]]],
     limits: Limits,
     draws: Growth | None,
     prepared: float,
@@ -169,14 +170,14 @@ def forecast(
     ----------
     model : ToPsClassifier or ToPsRegressor
     problem_of : callable
-        Makes the problem of the first tree with given learners.
+        Makes the problem of the first tree with given learners; tells those that have no room.
     limits : Limits
     draws : Growth or None
         Seconds of one imputation, if gaps are drawn.
     prepared : float
         Seconds that reading the table and drawing the partition took.
     """
-    problem = problem_of(model.learners)
+    problem, refused = problem_of(model.learners)
     strength = model.shrinkage if model.weights == "shrunk" else None
     costs = replace(measure(problem, limits, strength), draw=draws or NOTHING)
     course = course_of(model, problem, limits, draws is not None)
@@ -187,11 +188,11 @@ def forecast(
     settings = alternatives(model, course)
     cheaper = [_forecast(name, other, costs, prepared) for name, other in settings]
     if not all(learner.by_sums for learner in costs.learners):
-        linear = replace(measure(problem_of("lr"), limits, strength), draw=costs.draw)
+        linear = replace(measure(problem_of("lr")[0], limits, strength), draw=costs.draw)
         cheaper.append(_forecast('learners="lr"', replace(course, races=False), linear, prepared))
     worth = tuple(other for other in cheaper if _is_cheaper(other, forecasts[-1]))
     one = tuple(_one_fit(learner, course.fold_rows(course.n_rows)) for learner in costs.learners)
-    return Plan(course.n_rows, one, tuple(forecasts), worth, assumptions(course, costs))
+    return Plan(course.n_rows, one, tuple(forecasts), worth, assumptions(course, costs, refused))
 
 
 def course_of(model: Any, problem: Problem, limits: Limits, imputed: bool) -> Course:
@@ -400,7 +401,7 @@ def _one_fit(learner: LearnerCost, rows: float) -> OneFit:
     return OneFit(learner.name, seconds, needed_at(learner.peak, rows), learner.model.at(rows))
 
 
-def assumptions(course: Course, costs: Costs) -> tuple[str, ...]:
+def assumptions(course: Course, costs: Costs, refused: Sequence[Failure]) -> tuple[str, ...]:
     """Return in words what a forecast supposes."""
     said = [
         f"costs were measured on at most {min(SIZES[-1], course.n_rows):,} rows, and grow by a "
@@ -417,6 +418,7 @@ def assumptions(course: Course, costs: Costs) -> tuple[str, ...]:
         said.append("all learners have a weight in every leaf, so that all of their models stay")
     if course.workers > 1:
         said.append("learners leave the cores to the processes, and do not use threads themselves")
+    said += [f"{failure.learner} is left out: it {failure.reason}" for failure in refused]
     said += [
         f"{failure.learner} is left out: it failed on few rows ({failure.reason})"
         for failure in costs.lost
