@@ -10,8 +10,15 @@ from predictree.appraisal import Candidate, Site
 from predictree.exceptions import NoPredictorError
 from predictree.execution import Executor, Failure, attempt
 from predictree.imputation import draw
-from predictree.learners import fit_by_sums, has_closed_form
-from predictree.measuring import NOTHING, Growth, memory_of, nested_samples, timed
+from predictree.learners import Learner, fit_by_sums, has_closed_form
+from predictree.measuring import (
+    NOTHING,
+    Growth,
+    memory_of,
+    model_size,
+    nested_samples,
+    timed,
+)
 from predictree.mixing import Mixer, squared_error
 from predictree.problem import ROOT_PATH, Problem, Region
 from predictree.schema import Schema
@@ -19,7 +26,7 @@ from predictree.search import Judgement, Limits, Search
 from predictree.tree import FloatArray, IntArray, Model
 
 SIZES = (500, 1500, 4000)  # rows of the fits that are timed
-WEIGHED = 2  # of these, the first, are weighed, too
+THIRD = 3  # of the first of these also a third are weighed: tracing makes a fit much slower
 PATIENCE = 2.0  # seconds of a fit after which none on more rows is timed
 ROOT_ID = 0
 
@@ -111,20 +118,30 @@ def _regions(problem: Problem) -> list[Region]:
 
 def _cost_of(problem: Problem, i: int, regions: Sequence[Region], said: Said) -> LearnerCost:
     """Time and weigh one learner, and note what it says."""
-    learner, rows, seconds = problem.learners[i], [], []
+    learner, rows, seconds, sizes = problem.learners[i], [], [], []
     for region, notes in zip(regions, said, strict=True):
         spent, model = timed(partial(_fit_and_predict, problem, i, region))
         notes[i] = model.scores(problem.X[region.v1])
         rows.append(len(_first_fold(problem, region)))
         seconds.append(spent)
+        sizes.append(float(model_size(model)))
         if spent > PATIENCE:
             break
-    samples = [_first_fold(problem, region) for region in regions[: len(rows)]][:WEIGHED]
-    memory = memory_of(learner, problem.X, problem.y, samples, warm=True)
-    peak, model_size = (NOTHING, NOTHING) if isinstance(memory, Failure) else memory
-    by_sums = fit_by_sums(learner)
-    growth = Growth(tuple(rows), tuple(seconds))
-    return LearnerCost(learner.name, by_sums, has_closed_form(learner), growth, peak, model_size)
+    return LearnerCost(
+        learner.name,
+        fit_by_sums(learner),
+        has_closed_form(learner),
+        Growth(tuple(rows), tuple(seconds)),
+        _peak_of(problem, learner, _first_fold(problem, regions[0])),
+        Growth(tuple(rows), tuple(sizes)),
+    )
+
+
+def _peak_of(problem: Problem, learner: Learner, rows: IntArray) -> Growth:
+    """Weigh a learner that has been fitted before; one that fails on so few rows weighs nothing."""
+    samples = [rows[::THIRD], rows] if len(rows) > SIZES[0] / 2 else [rows]
+    found = memory_of(learner, problem.X, problem.y, samples, warm=True)
+    return NOTHING if isinstance(found, Failure) else found[0]
 
 
 def _first_fold(problem: Problem, region: Region) -> IntArray:

@@ -15,7 +15,7 @@ from predictree.tree import FloatArray
 
 UNITS = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
 BINARY = {"": 1.0, "ki": 2.0**10, "mi": 2.0**20, "gi": 2.0**30, "ti": 2.0**40}
-SIZES = (1000, 3000)  # rows of the fits that are weighed
+SIZES = (500, 1500)  # rows of the fits that are weighed
 
 
 def bytes_of(size: Any) -> float:

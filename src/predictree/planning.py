@@ -209,7 +209,7 @@ def course_of(model: Any, problem: Problem, limits: Limits, imputed: bool) -> Co
         n_draws=n_draws if imputed else 0,
         workers=effective_n_jobs(model.n_jobs),
         depth=min(depth, room),
-        may_grow=limits.max_depth is None or depth > room,
+        may_grow=limits.max_depth is None and depth <= room,
         n_parts=_count_parts(problem, region) if limits.min_gain_se > 0 else 0,
         mixes=mixes,
         races=model._search_for(problem.learners) == "racing",
@@ -321,7 +321,7 @@ class Forecaster:
 
     def _looked(self, n: float, n_parts: int) -> Work:
         """Return the work of searching a node, once and again without each part of its rows."""
-        rest = n * (1 - 1 / self.course.n_folds) if self.course.n_folds > 1 else n
+        rest = self.course.fold_rows(n)  # with folds a part is one; else it only judges
         again = self._search(rest) + self._answers(rest)
         if self.course.mixes:
             again += Work(0, self.costs.mix.at(rest))
