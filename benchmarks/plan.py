@@ -17,17 +17,17 @@ from predictree import ToPsClassifier, ToPsRegressor
 from predictree.planning import duration
 
 SETS = {
-    "digits": lambda: (ToPsClassifier, *load_digits(return_X_y=True)),
-    "friedman1": lambda: (ToPsRegressor, *make_friedman1(8_000, random_state=0, noise=1.0)),
+    "friedman1": lambda: (ToPsRegressor, *make_friedman1(6_000, random_state=0, noise=1.0)),
     "classification": lambda: (
         ToPsClassifier,
-        *make_classification(10_000, 20, n_informative=8, random_state=0),
+        *make_classification(8_000, 20, n_informative=8, random_state=0),
     ),
+    "digits": lambda: (ToPsClassifier, *load_digits(return_X_y=True)),
 }
 
 
 def compare(make, X, y, learners, max_depth):
-    """Return the split forecast, planning time, and the actual time of one fit."""
+    """Return the forecast, the time that planning took, and the time of the fit."""
     model = make(learners, max_depth=max_depth, random_state=0)
     start = time.perf_counter()
     plan = model.plan(X, y)
