@@ -650,7 +650,7 @@ class ToPsClassifier(ClassifierMixin, _TreesOfPredictors):  # type: ignore[misc]
     partition_ : array of shape (n_samples,)
         The fold of each row, or 0, 1 or 2 for S, V¹ or V²; -1 for a row of weight zero.
     fit_failures_ : list of FitFailure
-        Candidates lost because a learner failed.
+        Candidates lost because a learner failed, or had no room in ``memory_limit``.
     stopped_ : str or None
         ``"time_limit"`` if that ended the growth.
     fits_ : FitCount

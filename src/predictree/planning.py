@@ -403,16 +403,17 @@ def _one_fit(learner: LearnerCost, rows: float) -> OneFit:
 
 def assumptions(course: Course, costs: Costs, refused: Sequence[Failure]) -> tuple[str, ...]:
     """Return in words what a forecast supposes."""
+    largest = max([size for size in SIZES if size <= course.n_rows], default=course.n_rows)
     said = [
-        f"costs were measured on at most {min(SIZES[-1], course.n_rows):,} rows, and grow by a "
+        f"costs were measured on at most {largest:,} rows, and grow by a "
         "power of the rows, in the end at least in proportion",
         "memory is beside that of Python and its libraries; what a library takes outside of NumPy "
         "during a fit is not seen",
     ]
     if course.depth:
         said.append(
-            "a node that is split is halved, and every choice is rehearsed in full; how many nodes "
-            "are split is not known before"
+            "a node that is split is halved, and its split rehearsed without every part of the "
+            "rows; how many nodes are split is not known before"
         )
     if course.mixes and course.depth:
         said.append("all learners have a weight in every leaf, so that all of their models stay")
