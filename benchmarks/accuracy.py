@@ -119,14 +119,15 @@ def variants(task, seed, args):
     settings = {"random_state": seed, "n_jobs": args.jobs, "learners": args.learners}
     kind = "regression" if task == "regression" else "classification"
     learners = dict(resolve_learners(args.learners, kind))
-    named = {"stack": {"max_depth": 0}}
+    whose = "" if args.learners == "default" else f"{args.learners} "
+    named = {f"{whose}stack": {"max_depth": 0}}
     for shrinkage in args.shrinkage:
         for se in args.min_gain_se:
             params = {"shrinkage": shrinkage, "min_gain_se": se}
-            named[f"tree λ={shrinkage:g} se={se:g}"] = params
+            named[f"{whose}tree λ={shrinkage:g} se={se:g}"] = params
     for repeats in args.repeats:
-        named[f"stack × {repeats}"] = {"max_depth": 0, "n_repeats": repeats}
-        named[f"tree × {repeats}"] = {"n_repeats": repeats}
+        named[f"{whose}stack × {repeats}"] = {"max_depth": 0, "n_repeats": repeats}
+        named[f"{whose}tree × {repeats}"] = {"n_repeats": repeats}
     if args.singles:
         for key, learner in learners.items():
             named[f"only {key}"] = {"learners": [(key, learner)], "max_depth": 0}

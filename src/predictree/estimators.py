@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
+from math import ceil
 from numbers import Integral, Real
 from os import PathLike
 from pathlib import Path
@@ -14,21 +15,23 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import sklearn
+from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 from sklearn import get_config
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_regressor
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_regressor
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from predictree.bounds import LossBound, loss_bound
 from predictree.checkpoint import Checkpoint, Journal, digest_of
+from predictree.costs import cost_of_draws
 from predictree.encoding import Table, check_features, never_missing, numbers_of, read_table
 from predictree.exceptions import InvalidInputError, LearnerFailedWarning, RareClassWarning
-from predictree.execution import Executor
+from predictree.execution import Executor, Failure
 from predictree.grower import FitFailure, Grower, LeafWeights, Watcher
-from predictree.imputation import Imputation, draw, spread
+from predictree.imputation import Imputation, draw, fill_gaps, spread
 from predictree.inspection import Explanation, explain, export_text, plot_tree
 from predictree.inspection.background import Background
 from predictree.learners import Learner, adapt, has_closed_form, resolve_learners
@@ -36,6 +39,7 @@ from predictree.learners.adapter import take_rows, weight_keyword
 from predictree.learners.presets import is_named
 from predictree.learners.views import View, numeric_view, seen_by
 from predictree.losses import Error, Labels, Loss, decide, probabilities, resolve_loss
+from predictree.memory import MemoryLimit, bytes_of
 from predictree.mixing import Mixer
 from predictree.partition import (
     Partition,
@@ -46,7 +50,9 @@ from predictree.partition import (
     check_parts,
     folds_of,
     hold_out,
+    train_share,
 )
+from predictree.planning import Plan, forecast
 from predictree.problem import Problem, Seeds
 from predictree.progress import (
     All,
@@ -104,6 +110,7 @@ class Task:
     drawn: Imputations
     loss: Loss
     learners: tuple[Learner, ...]
+    refused: list[FitFailure]
     split_up: Callable[[Seeds], Partition]
     limits: Limits
     n_trees: int
@@ -124,13 +131,10 @@ class Task:
 
     def problem(self, tree: int, mixes: bool) -> Problem:
         """Return the problem of one tree."""
-        seeds, schema = Seeds(self.entropy, tree), self.table.schema
+        seeds = Seeds(self.entropy, tree)
         parts = self.split_up(seeds).pooled() if mixes else self.split_up(seeds)
         X = self.drawn[tree % len(self.drawn)][1]
-        return Problem(
-            X, self.table.y, self.table.weight, parts, self.learners, self.loss, seeds,
-            schema.splittable, schema.categories, numeric_view(schema, X), self.deadline,
-        )  # fmt: skip
+        return _problem(self.table, X, parts, self.learners, self.loss, seeds, self.deadline)
 
     def journal(self, tree: int, identity: dict[str, str]) -> Journal:
         """Return what remembers the growth of one tree."""
@@ -170,6 +174,7 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
         time_limit: float | None = None,
         learner_timeout: float | None = None,
         checkpoint: Any = None,
+        memory_limit: float | str | None = None,
         verbose: int = 0,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -194,6 +199,7 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
         self.time_limit = time_limit
         self.learner_timeout = learner_timeout
         self.checkpoint = checkpoint
+        self.memory_limit = memory_limit
         self.verbose = verbose
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -239,8 +245,8 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
         grown: list[Grown] = []
         while len(grown) < task.n_trees and not (grown and task.is_over(grown[-1])):
             grown.append(self._grow(task, grown, context))
-        _warn_of([failure for one in grown for failure in one.failures])
         fitted = self._fitted(task, grown)
+        _warn_of(fitted["fit_failures_"])
         self.__dict__.pop("feature_names_in_", None)
         self.__dict__.update(fitted)
         if context is not None:
@@ -257,20 +263,20 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
         columns = _columns_of(X)
         _warn_of_rare_classes(table)
         checkpoint = None if self.checkpoint is None else Checkpoint(self.checkpoint)
-        entropy = int(check_random_state(self.random_state).randint(2**31 - 1))
+        entropy = self._entropy()
         if checkpoint is not None:
             entropy = checkpoint.entropy(entropy, self.random_state is not None)
         drawn = self._imputations(table, entropy)
-        views, named = seen_by(named, table.schema, drawn[0][1])
-        loss = self._loss_for(named, table.classes)
-        weight = None if table.weight is None else table.spread(table.weight, 0.0)
-        metadata = self._metadata(named, weight, groups, fit_params)
+        learners, loss = self._portfolio(named, table, drawn[0][1], groups, fit_params)
+        share = 1.0 if partition is not None else train_share(self.validation)
+        learners, refused = self._within_memory(learners, table, drawn[0][1], share)
         return Task(
             table=table,
             columns=columns,
             drawn=drawn,
             loss=loss,
-            learners=self._learners(named, views, table, metadata, loss.proper),
+            learners=learners,
+            refused=[FitFailure(0, lost.learner, lost.reason, 1) for lost in refused],
             split_up=self._partitions(table, partition, groups),
             limits=limits,
             n_trees=self.n_repeats * len(drawn),
@@ -279,6 +285,86 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
             time_limit=self.time_limit,
             checkpoint=checkpoint,
         )
+
+    def plan(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        partition: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        **fit_params: Any,
+    ) -> Plan:
+        """Forecast the fits, the time and the memory of `fit`, and what cheaper settings cost.
+
+        Every learner is fitted a few times on at most some thousand rows; the rest is
+        extrapolation, which may well be off by a factor of two. Nothing of the estimator changes.
+
+        Parameters
+        ----------
+        X, y, sample_weight, partition, groups, **fit_params
+            As in `fit`.
+
+        Returns
+        -------
+        Plan
+            Print it, or take its ``forecasts``, ``cheaper`` and ``learners`` apart.
+        """
+        start = time.perf_counter()
+        twin = clone(self)  # what it draws from its random states is not drawn from ours
+        limits = twin._limits()
+        table = read_table(X, y, sample_weight, twin._task, twin.feature_roles, twin)
+        imputed = twin._is_imputed(table)
+        filled = fill_gaps(table.X) if imputed else table.X
+        seeds = Seeds(0 if twin.random_state is None else twin._entropy())
+        parts = twin._partitions(table, partition, groups)(seeds)
+        share = 1.0 if partition is not None else train_share(twin.validation)
+        parts = parts.pooled() if twin.weights == "shrunk" else parts
+
+        def problem_of(preset: Any) -> tuple[Problem, list[Failure]]:
+            named = resolve_learners(preset, twin._task)
+            learners, loss = twin._portfolio(named, table, filled, groups, fit_params)
+            learners, refused = twin._within_memory(learners, table, filled, share)
+            return _problem(table, filled, parts, learners, loss, seeds, None), refused
+
+        prepared = time.perf_counter() - start
+        draws = cost_of_draws(table.schema, table.X) if imputed else None
+        return forecast(twin, problem_of, limits, draws, prepared)
+
+    def _entropy(self) -> int:
+        """Draw what all seeds of a fit derive from."""
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
+
+    def _portfolio(
+        self,
+        named: list[tuple[str, Any]],
+        table: Table,
+        X: FloatArray,
+        groups: Any,
+        fit_params: dict[str, Any],
+    ) -> tuple[tuple[Learner, ...], Loss]:
+        """Return the learners that serve on a table whose rows are X, and the loss."""
+        views, named = seen_by(named, table.schema, X)
+        loss = self._loss_for(named, table.classes)
+        weight = None if table.weight is None else table.spread(table.weight, 0.0)
+        metadata = self._metadata(named, weight, groups, fit_params)
+        return self._learners(named, views, table, metadata, loss.proper), loss
+
+    def _within_memory(
+        self, learners: tuple[Learner, ...], table: Table, X: FloatArray, share: float
+    ) -> tuple[tuple[Learner, ...], list[Failure]]:
+        """Return the learners that have room in `memory_limit`, and why others have not.
+
+        A model is trained on a share of the rows, and on all with ``refit``.
+        """
+        if self.memory_limit is None:
+            return learners, []
+        limit = MemoryLimit(
+            bytes_of(self.memory_limit), table.X.nbytes, effective_n_jobs(self.n_jobs)
+        )
+        n_train = len(X) if self.refit else ceil(share * len(X))
+        return limit.sieve(learners, X, table.y, n_train)
 
     def _grow(self, task: "Task", before: list["Grown"], context: Any) -> "Grown":
         """Grow the next tree: partition, search, weigh, freeze."""
@@ -355,12 +441,16 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
 
     def _imputations(self, table: Table, entropy: int) -> Imputations:
         """Return the training rows with their gaps, or as often as they are drawn without."""
-        _check_choice("imputation", self.imputation, ("native", "mice"))
-        _check_number("n_imputations", self.n_imputations, Integral, 1)
-        if self.imputation == "native" or not np.isnan(table.X).any():
+        if not self._is_imputed(table):
             return [(None, table.X)]
         seeds = np.random.default_rng(entropy).integers(2**31 - 1, size=self.n_imputations)
         return [draw(table.schema, table.X, int(seed)) for seed in seeds]
+
+    def _is_imputed(self, table: Table) -> bool:
+        """Whether gaps are drawn: there are some, and the paper's way is asked for."""
+        _check_choice("imputation", self.imputation, ("native", "mice"))
+        _check_number("n_imputations", self.n_imputations, Integral, 1)
+        return self.imputation == "mice" and bool(np.isnan(table.X).any())
 
     def _search_for(self, learners: tuple[Learner, ...]) -> str:
         """Return the search to use: racing only where some learner would be slow otherwise."""
@@ -381,7 +471,7 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
             "loss_": first.loss,
             "schema_": table.schema,
             "partition_": table.spread(first.partition.codes, NO_PART),
-            "fit_failures_": [failure for one in grown for failure in one.failures],
+            "fit_failures_": task.refused + [f for one in grown for f in one.failures],
             "fits_": sum((one.fits for one in grown), FitCount()),
             "verdict_": _verdict([(one.problem, one.evidence) for one in grown]),
             "backgrounds_": tuple(Background.of(one.tree, one.problem) for one in grown),
@@ -407,6 +497,8 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
         for name in ("time_limit", "learner_timeout"):
             if getattr(self, name) is not None:
                 _check_number(name, getattr(self, name), Real, 0)
+        if self.memory_limit is not None:
+            bytes_of(self.memory_limit)
         if self.max_depth is not None:
             _check_number("max_depth", self.max_depth, Integral, 0)
         if not (self.checkpoint is None or isinstance(self.checkpoint, (str, PathLike))):
@@ -716,6 +808,11 @@ class ToPsClassifier(ClassifierMixin, _TreesOfPredictors):  # type: ignore[misc]
         without fitting again what was done, and ends with the same tree; so does one with a larger
         ``max_depth`` or ``time_limit``. The folder holds pickled models: go on only with one that
         you trust.
+    memory_limit : float, str or None, default=None
+        Bytes, or text such as ``"4GB"``. A learner is left out, and recorded in ``fit_failures_``,
+        if one of its fits in each process would not have room beside X. What it needs is an
+        estimate, from two fits on few rows: memory that a library takes outside Python and NumPy
+        and gives back after the fit is not seen. Nothing is enforced while the fit runs.
     verbose : int, default=0
         1 prints a line on stderr for every node. For a bar, ``set_callbacks(ProgressBar())`` of
         `sklearn.callback`; a callback whose ``on_fit_task_end`` returns True ends the growth.
@@ -740,7 +837,7 @@ class ToPsClassifier(ClassifierMixin, _TreesOfPredictors):  # type: ignore[misc]
     partition_ : array of shape (n_samples,)
         The fold of each row, or 0, 1 or 2 for S, V¹ or V²; -1 for a row of weight zero.
     fit_failures_ : list of FitFailure
-        Candidates lost because a learner failed.
+        Candidates lost because a learner failed, or had no room in ``memory_limit``.
     stopped_ : str or None
         ``"time_limit"`` or ``"callback"`` if that ended the growth.
     fits_ : FitCount
@@ -830,7 +927,8 @@ class ToPsRegressor(RegressorMixin, _TreesOfPredictors):  # type: ignore[misc]
         What splits and learners are chosen by; ``"auto"`` is mean squared error.
     validation, weights, shrinkage, search, n_thresholds, max_depth, min_samples_leaf, \
 min_samples_val, min_gain, min_gain_se, refit, n_repeats, feature_roles, imputation, \
-n_imputations, time_limit, learner_timeout, checkpoint, verbose, n_jobs, random_state
+n_imputations, time_limit, memory_limit, learner_timeout, checkpoint, \
+verbose, n_jobs, random_state
         As in `ToPsClassifier`.
 
     Attributes
@@ -887,6 +985,22 @@ def _check_number(name: str, value: Any, kind: type, least: int) -> None:
     if not isinstance(value, kind) or isinstance(value, bool) or not value >= least:  # type: ignore[operator]
         what = "a whole number" if kind is Integral else "a number"
         raise InvalidInputError(f"{name}={value!r}: it must be {what} of at least {least}")
+
+
+def _problem(
+    table: Table,
+    X: FloatArray,
+    parts: Partition,
+    learners: tuple[Learner, ...],
+    loss: Loss,
+    seeds: Seeds,
+    deadline: float | None,
+) -> Problem:
+    """Return the problem of one tree, on rows whose gaps may have been filled."""
+    return Problem(
+        X, table.y, table.weight, parts, learners, loss, seeds, table.schema.splittable,
+        table.schema.categories, numeric_view(table.schema, X), deadline,
+    )  # fmt: skip
 
 
 def _verdict(repeats: list[tuple[Problem, Evidence]]) -> Verdict:

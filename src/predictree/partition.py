@@ -6,6 +6,7 @@ three parts, and out-of-fold scores in place of held-out ones.
 """
 
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -115,6 +116,13 @@ def check_fractions(validation: object) -> tuple[float, float, float]:
         "shares of S, V1 and V2 as three positive numbers that sum to one, such as (0.75, 0.15, "
         "0.10); or pass partition= to fit"
     )
+
+
+def train_share(validation: Any) -> float:
+    """Return the share of the rows that one model trains on; 1 where that is not known before."""
+    if isinstance(validation, Integral):
+        return 1 - 1 / int(validation)
+    return 1.0 if hasattr(validation, "split") else check_fractions(validation)[0]
 
 
 def assign_folds(

@@ -26,6 +26,8 @@ from predictree.extras import need
 from predictree.inspection.summary import summarise
 from predictree.learners import PRESETS
 from predictree.losses import LOSSES
+from predictree.memory import bytes_of
+from predictree.planning import Plan
 from predictree.schema import ROLES
 
 LIVE = 2  # verbose: one line that lives
@@ -36,6 +38,7 @@ WORDS = """\
   predictree fit patients.csv --target outcome -o model.tops
   predictree fit patients.csv --target outcome -o model.tops --learners lr --max-depth 2
   predictree fit patients.csv --target outcome -o model.tops --role id=ignore --role sex=split
+  predictree fit patients.csv --target outcome --plan
   predictree fit patients.csv --config run.toml
 
 A run file has the same options by the same names, and the command line wins:
@@ -50,12 +53,32 @@ def add_to(commands: Any) -> None:
     """Add the command."""
     parser = add_command(commands, "fit", "grow a tree on a table and save it", WORDS, run)
     parser.add_argument("data", metavar="DATA", help="a CSV, CSV.gz or Parquet file")
+    added = {}
     for name, how in OPTIONS.items():
         flags = ["-o", "--output"] if name == "output" else [f"--{name}"]
-        parser.add_argument(*flags, **how)
+        added[name] = parser.add_argument(*flags, **how)
     add_reading(parser)
+    parser.add_argument(
+        "--plan",
+        action=Instead,
+        of=added["output"],
+        help="fit and save nothing: print what the fit would take, and what is cheaper",
+    )
     parser.add_argument("--config", metavar="TOML", help="a file with any of these options")
     add_json(parser)
+
+
+class Instead(argparse.Action):
+    """A switch that takes the place of an option which is required otherwise."""
+
+    def __init__(self, of: argparse.Action, **how: Any) -> None:
+        super().__init__(nargs=0, default=False, **how)
+        self.of = of
+
+    def __call__(self, parser: Any, namespace: argparse.Namespace, *value: Any) -> None:
+        """Set the switch; the other option may be missing."""
+        setattr(namespace, self.dest, True)
+        self.of.required = False
 
 
 def with_config(argv: list[str]) -> list[str]:
@@ -65,7 +88,7 @@ def with_config(argv: list[str]) -> list[str]:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Read, fit, save and show."""
+    """Read, fit, save and show; or plan all that."""
     check_writable(args.output)
     check_writable(args.report)
     if args.report is not None:
@@ -76,9 +99,25 @@ def run(args: argparse.Namespace) -> None:
     y = labels(file, target, task)
     check_roles(file, args.role, X.columns)
     tell(f"{args.data}: {len(X)} rows, {X.width} features; {task} of {args.target!r}")
-    make = TASKS[task].paper if args.paper else TASKS[task]
+    model = (TASKS[task].paper if args.paper else TASKS[task])(**settings(args))
     with blaming(file):
-        model = make(**settings(args)).fit(X, y)
+        done = model.plan(X, y) if args.plan else model.fit(X, y)
+    if args.plan:
+        show_plan(done, args.json)
+    else:
+        save_and_show(done, args, len(X))
+
+
+def show_plan(plan: Plan, as_json: bool) -> None:
+    """Print what a fit would take."""
+    if as_json:
+        print_json(plan.to_dict())
+    else:
+        print(plan)
+
+
+def save_and_show(model: Any, args: argparse.Namespace, n_rows: int) -> None:
+    """Save a fitted model and print its tree."""
     if model.stopped_ is not None:
         tell(
             f"stopped by --{model.stopped_.replace('_', '-')}: a larger one may grow a larger tree"
@@ -86,7 +125,7 @@ def run(args: argparse.Namespace) -> None:
     n_bytes = predictree.save(model, args.output)
     summary = summarise(model)
     if args.json:
-        print_json({"model": args.output, "bytes": n_bytes, "rows": len(X), **summary})
+        print_json({"model": args.output, "bytes": n_bytes, "rows": n_rows, **summary})
     else:
         print_tree(summary)
     tell(f"saved {args.output}, {size(n_bytes)}")
@@ -105,6 +144,7 @@ def settings(args: argparse.Namespace) -> dict[str, Any]:
         "time_limit": args.time_limit,
         "learner_timeout": args.learner_timeout,
         "checkpoint": args.checkpoint,
+        "memory_limit": args.memory_limit,
         "verbose": 1 if args.verbose else LIVE if sys.stderr.isatty() else None,
         "feature_roles": dict(args.role) or None,
         "n_jobs": args.jobs,
@@ -192,6 +232,16 @@ def duration(text: str) -> float:
     return seconds
 
 
+def memory(text: str) -> float:
+    """Return bytes: a number of them, or of kB, MB, GB or GiB with that behind."""
+    try:
+        return bytes_of(float(text) if text.isdecimal() else text)
+    except InvalidInputError as error:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no size, such as 512MB, 4GB or 4GiB"
+        ) from error
+
+
 def role(text: str) -> tuple[str, str]:
     """Return a column and its role."""
     name, _, word = text.rpartition("=")
@@ -252,6 +302,12 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "checkpoint": {
         "metavar": "DIR",
         "help": "journal the fit here; the same command after a crash goes on where it stood",
+    },
+    "memory-limit": {
+        "type": memory,
+        "metavar": "SIZE",
+        "help": "leave out learners whose fits would not have room, such as 512MB or 4GB; an "
+        "estimate",
     },
     "verbose": {
         "action": argparse.BooleanOptionalAction,
