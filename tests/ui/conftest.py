@@ -53,7 +53,7 @@ def visit(browser):
         context = browser.new_context(**{"viewport": WIDE, "reduced_motion": "reduce", **how})
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(10_000)
+        page.set_default_timeout(60_000)
         page.on("console", lambda m: m.type in ("error", "warning") and wrong.append(m.text))
         page.on("pageerror", lambda error: wrong.append(str(error)))
         page.on("dialog", lambda dialog: (wrong.append(dialog.message), dialog.dismiss()))
