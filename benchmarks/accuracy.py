@@ -2,7 +2,8 @@
 
     python benchmarks/accuracy.py --data-dir DIR --out results.jsonl [--sets NAME ...] [--rows 4000]
     python benchmarks/accuracy.py --out results.jsonl --table
-    python benchmarks/accuracy.py --data-dir DIR --bank [--repeats 4]
+    python benchmarks/accuracy.py --data-dir DIR --linear
+    python benchmarks/accuracy.py --data-dir DIR --bank [--repeats 8]
 
 Every data set is split at random 70/30, three times; at most ``--rows`` rows of the larger part
 train. Results are written as they come, one JSON object a line, and a run that is started again
@@ -11,7 +12,8 @@ cross-fitted learners, on the same folds. Losses are log loss and root mean squa
 rows. ``--singles`` adds every learner alone, ``--boostings`` LightGBM, XGBoost and CatBoost at
 their defaults, stopped early on a fifth of the training rows. ``--autogluon PYTHON`` adds AutoGluon
 (best quality) by an interpreter that has it, with one core and the seconds that our tree took.
-With ``--new`` the table is of test rows that equal no training row.
+With ``--new`` the table is of test rows that equal no training row. ``--linear`` is about weak
+learners: ToPs/LR beside linear regression, by 1 − AUC (of one class against the rest) or RMSE.
 """
 
 import argparse
@@ -190,6 +192,40 @@ def run(args):
                 print(record, file=sys.stderr, flush=True)
 
 
+def linear(args):
+    """Print for every set the loss of linear regression, and what ToPs/LR makes of it."""
+    print("| data set | linear regression | ToPs/LR | difference | leaves |\n|---|---|---|---|---|")
+    for name in args.sets:
+        found = []
+        for split in range(args.splits):
+            X, y, task = load(args.data_dir, name)
+            order = np.random.default_rng(split).permutation(len(X))
+            cut = int(0.7 * len(X))
+            train, test = order[:cut][: args.rows], order[cut:]
+            loss = "mse" if task == "regression" else "auc"
+            pair = [
+                tops(task, {"learners": "lr", "loss": loss, "random_state": split} | more,
+                     X[train], y[train])
+                for more in ({"max_depth": 0}, {})
+            ]  # fmt: skip
+            losses = [ranking_loss(task, model, X[test], y[test]) for model in pair]
+            found.append([*losses, pair[1].get_n_leaves()])
+        plain, grown, leaves = np.mean(found, axis=0)
+        print(
+            f"| {name} | {plain:.4g} | {grown:.4g} | {grown / plain - 1:+.1%} | {leaves:.1f} |",
+            flush=True,
+        )
+
+
+def ranking_loss(task, model, X, y):
+    if task == "regression":
+        return root_mean_squared_error(y, model.predict(X))
+    score = model.decision_function(X)
+    if score.ndim == 1:
+        return 1 - roc_auc_score(y, score)
+    return 1 - np.mean([roc_auc_score(y == c, score[:, c]) for c in np.unique(y)])
+
+
 def bank(args):
     """Print 1 − AUC of linear regression and of ToPs/LR on Bank Marketing."""
     for split in range(args.splits):
@@ -291,6 +327,7 @@ def main():
     parser.add_argument("--data-dir", type=Path)
     parser.add_argument("--out", type=Path, default=Path("results.jsonl"))
     parser.add_argument("--bank", action="store_true")
+    parser.add_argument("--linear", action="store_true")
     parser.add_argument("--sets", nargs="*", choices=TARGETS, default=list(TARGETS))
     parser.add_argument("--splits", type=int, default=3)
     parser.add_argument("--rows", type=int, default=4000)
@@ -311,6 +348,8 @@ def main():
         parser.error("--data-dir is needed to run")
     elif args.bank:
         bank(args)
+    elif args.linear:
+        linear(args)
     else:
         run(args)
 
