@@ -83,8 +83,11 @@ class LiveLine(Watcher):
         if self.time_limit is not None:
             clock += f", {_minutes(max(self.time_limit - spent, 0))} left"
         leaves = sum(node.children is None for node in nodes)
-        size = f"{len(nodes)} nodes, {leaves} leaves, {_loss_of(grower, nodes)}, " if nodes else ""
-        return f"{size}{grower.executor.fits} fits, {clock}"
+        fits = f"{grower.executor.fits} fits, {clock}"
+        if not nodes:
+            return fits
+        size = "1 node" if leaves == 1 else f"{len(nodes)} nodes, {leaves} leaves"
+        return f"{size}, {_loss_of(grower, nodes)}, {fits}"
 
 
 class Calls(Watcher):
