@@ -22,7 +22,8 @@ import numpy as np
 
 from predictree.appraisal import ITSELF, Candidate, Pool, Side
 from predictree.exceptions import CheckpointError, CheckpointWarning
-from predictree.files import replacing
+from predictree.execution import heard_warnings
+from predictree.files import clear_drafts, replacing
 from predictree.mixing import Mixture
 from predictree.problem import Region
 from predictree.search import FitCount
@@ -139,6 +140,7 @@ class FileJournal(Journal):
     def _begin(self, identity: Mapping[str, str]) -> list[dict[str, Any]]:
         """Return the lines of the journal, which is of this fit; if there are none, begin it."""
         self._lock()
+        clear_drafts(self.folder)
         lines = self._read()
         if lines:
             self._check_identity(lines[0], identity)
@@ -162,8 +164,16 @@ class FileJournal(Journal):
     def keep_models(self, origin: Origin, models: Models) -> None:
         """Write the models of a predictor."""
         key = origin.key
-        if key not in self._fitted:
+        if key in self._fitted:
+            return
+        try:
             line = self._write({"predictor": key}, "models", lambda f: joblib.dump(models, f))
+        except Exception as error:  # a model may refuse in any way it likes
+            _warn(
+                f"models cannot be written to the checkpoint {self.folder} ({error}): if the fit "
+                "is cut off they are fitted again"
+            )
+        else:
             self._fitted[key] = line
 
     def step(
@@ -286,12 +296,15 @@ class FileJournal(Journal):
             os.fsync(self._file.fileno())
         except OSError as error:
             self.close()
-            warnings.warn(
+            _warn(
                 f"the checkpoint {self.folder} cannot be written ({error}): the fit goes on, and "
-                "if it is cut off all since the last line is lost",
-                CheckpointWarning,
-                stacklevel=2,
+                "if it is cut off all since the last line is lost"
             )
+
+
+def _warn(message: str) -> None:
+    with heard_warnings():
+        warnings.warn(message, CheckpointWarning, stacklevel=3)
 
 
 class Checkpoint:

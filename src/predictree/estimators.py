@@ -11,6 +11,7 @@ from math import ceil
 from numbers import Integral, Real
 from os import PathLike
 from pathlib import Path
+from threading import TIMEOUT_MAX
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -497,9 +498,15 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
         _check_number("shrinkage", self.shrinkage, Real, 0)
         _check_number("n_repeats", self.n_repeats, Integral, 1)
         _check_number("verbose", self.verbose, Integral, 0)
-        for name in ("time_limit", "learner_timeout"):
-            if getattr(self, name) is not None:
-                _check_number(name, getattr(self, name), Real, 0)
+        if self.time_limit is not None:
+            _check_number("time_limit", self.time_limit, Real, 0)
+        if self.learner_timeout is not None:
+            _check_number("learner_timeout", self.learner_timeout, Real, 0)
+            if not 0 < self.learner_timeout <= TIMEOUT_MAX:
+                raise InvalidInputError(
+                    f"learner_timeout={self.learner_timeout!r}: it must be a time above zero, or "
+                    "None for no limit"
+                )
         if self.memory_limit is not None:
             bytes_of(self.memory_limit)
         if self.max_depth is not None:

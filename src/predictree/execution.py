@@ -87,7 +87,8 @@ class Executor:
 
     def __exit__(self, kind: type[BaseException] | None, *more: object) -> None:
         if kind is not None and self._has_processes:
-            get_reusable_executor().shutdown(wait=False, kill_workers=True)
+            processes = get_reusable_executor(reuse=True, kill_workers=True)  # or it waits for them
+            processes.shutdown(wait=False, kill_workers=True)
         if self._folder is not None:
             self._folder.cleanup()
             self._folder = None
@@ -296,7 +297,7 @@ def limited_fit() -> Iterator[None]:
 
 def _runs_processes() -> bool:
     """Whether joblib's current backend has processes on this machine."""
-    return type(get_active_backend()[0]).__name__ in {"LokyBackend", "MultiprocessingBackend"}
+    return type(get_active_backend()[0]).__name__ == "LokyBackend"
 
 
 def check_deadline(deadline: float | None) -> None:
@@ -329,6 +330,17 @@ def attempt(learner: str, work: Callable[[], R]) -> R | Failure:
 
 _thread = threading.local()  # .muted: depth; .warnings: so far in this attempt; .limit: of fits
 _hook = threading.Lock()  # held while the hook is in place
+
+
+@contextmanager
+def heard_warnings() -> Iterator[None]:
+    """Let the user hear a warning of ours amid those of learners."""
+    muted = getattr(_thread, "muted", 0)
+    _thread.muted = 0
+    try:
+        yield
+    finally:
+        _thread.muted = muted
 
 
 @contextmanager

@@ -161,6 +161,7 @@ class Grower:
                     with muted_warnings():
                         frontier.extend(self._split(node))
                 except OutOfTimeError:
+                    self.watcher.ends(self, node)
                     return "time_limit"
                 if self.watcher.ends(self, node):
                     return "callback"

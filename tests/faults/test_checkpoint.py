@@ -14,6 +14,8 @@ from functools import partial
 import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from conftest import HELD_OUT
 from faults.learners import Gated, Plain, fits
@@ -369,14 +371,15 @@ def test_two_fits_do_not_share_a_folder(regimes, finished):
             call.fit(*regimes)
 
 
-def test_on_a_full_disk_the_fit_goes_on(regimes, tmp_path, monkeypatch):
+@pytest.mark.parametrize("room", [3, 6], ids=["at the root", "at a split"])
+def test_on_a_full_disk_the_fit_goes_on(regimes, room, tmp_path, monkeypatch):
     X, y = regimes
     plain = estimator("mixtures").fit(X, y)
     calls, real = [], os.fsync
 
     def full(descriptor):
         calls.append(descriptor)
-        if len(calls) > 3:
+        if len(calls) > room:
             raise OSError(28, "No space left on device")
         real(descriptor)
 
@@ -386,6 +389,25 @@ def test_on_a_full_disk_the_fit_goes_on(regimes, tmp_path, monkeypatch):
     assert_same(model, plain, X)
     monkeypatch.undo()
     assert_same(estimator("mixtures", checkpoint=tmp_path / "c").fit(X, y), plain, X)
+
+
+def test_models_that_cannot_be_written_are_fitted_again(regimes, tmp_path):
+    X, y = regimes
+    odd = make_pipeline(FunctionTransformer(lambda rows: rows), Plain())
+    settings = {"learners": [("odd", odd)], "max_depth": 1, "checkpoint": tmp_path / "c"}
+    plain = estimator("paths", **{**settings, "checkpoint": None}).fit(X, y)
+    for _ in range(2):
+        with pytest.warns(CheckpointWarning, match="models cannot be written"):
+            model = estimator("paths", **settings).fit(X, y)
+        assert_same(model, plain, X)
+
+
+def test_drafts_of_a_killed_fit_are_removed(regimes, finished):
+    call, _, folder = finished
+    draft = folder / ".0123.tmp"
+    draft.touch()
+    call.fit(*regimes)
+    assert not draft.exists()
 
 
 def test_a_folder_that_cannot_be_is_an_error(regimes, tmp_path):

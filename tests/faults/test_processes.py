@@ -109,15 +109,16 @@ def test_if_all_die_the_error_says_so(regimes):
         ToPsRegressor([("fatal", Plain(None, "die"))], n_jobs=2, **HELD_OUT).fit(*regimes)
 
 
-def test_patience_needs_processes(regimes):
+@pytest.mark.parametrize("backend", ["threading", "multiprocessing"])
+def test_patience_needs_processes(regimes, backend):
     with (
-        parallel_config(backend="threading"),
+        parallel_config(backend=backend),
         pytest.raises(InvalidInputError, match="learner_timeout=5 needs processes"),
     ):
         ToPsRegressor("lr", learner_timeout=5).fit(*regimes)
 
 
-@pytest.mark.parametrize("limit", [-1, "10m"])
+@pytest.mark.parametrize("limit", [-1, 0, np.inf, "10m"])
 def test_patience_that_cannot_be(regimes, limit):
     with pytest.raises(InvalidInputError, match="learner_timeout"):
         ToPsRegressor("lr", learner_timeout=limit).fit(*regimes)
