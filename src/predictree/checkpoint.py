@@ -85,7 +85,7 @@ class Origin:
     @property
     def key(self) -> tuple[int, int, int, str]:
         """The same as a journal has it."""
-        rows = hashlib.sha256(np.ascontiguousarray(self.train)).hexdigest()[:16]
+        rows = hashlib.sha256(self.train.tobytes()).hexdigest()[:16]
         return self.path, self.learner, int(self.refitted), rows
 
 

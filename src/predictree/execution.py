@@ -6,7 +6,7 @@ import threading
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -122,7 +122,7 @@ class Executor:
         if self._isolates:
             results = self._guarded(function, tasks, who, lost)
         elif effective_n_jobs(self.n_jobs) == 1:
-            results = map(function, tasks)
+            results = (function(task) for task in tasks)
         else:
             results = self._parallel(function, tasks)
         return self._counted(results if in_any_case else self._in_time(results), fits)
@@ -164,17 +164,20 @@ class Executor:
             self.fits += fits
             yield result
 
-    def _in_time(self, results: Iterator[R]) -> Iterator[R]:
+    def _in_time(self, results: Generator[R, None, None]) -> Iterator[R]:
         """Yield results, the next one only before the deadline."""
         while True:
-            self.check()
+            if self.is_late:
+                with muted_warnings():  # joblib tells of what it cancels
+                    results.close()
+                raise OutOfTimeError
             try:
                 result = next(results)
             except StopIteration:
                 return
             yield result
 
-    def _parallel(self, function: Callable[[T], R], tasks: Sequence[T]) -> Iterator[R]:
+    def _parallel(self, function: Callable[[T], R], tasks: Sequence[T]) -> Generator[R, None, None]:
         """Run tasks over joblib; with one job, one at a time in a process of its own."""
         n_jobs = effective_n_jobs(self.n_jobs)
         self._has_processes = _runs_processes()
@@ -192,7 +195,7 @@ class Executor:
         tasks: Sequence[T],
         who: Callable[[T], str],
         lost: Callable[[Failure], R],
-    ) -> Iterator[R]:
+    ) -> Generator[R, None, None]:
         """Run tasks in processes that may die."""
         known: dict[int, R] = {}  # results that did not come in their turn
         place = 0
@@ -306,7 +309,7 @@ def check_deadline(deadline: float | None) -> None:
         raise OutOfTimeError
 
 
-def _one_ahead(results: Iterator[R]) -> Iterator[R]:
+def _one_ahead(results: Iterator[R]) -> Generator[R, None, None]:
     """Yield a result when the next is there: after the last, joblib knows that all were taken."""
     for first in results:
         for after in results:
