@@ -2,6 +2,7 @@
 
 import io
 import sys
+import threading
 import time
 
 import numpy as np
@@ -105,14 +106,35 @@ def test_a_line_that_lives_on_a_terminal_only(regimes, monkeypatch):
     assert any("left" in state for state in states)
 
 
+def test_no_other_thread_computes_the_loss(regimes, monkeypatch):
+    monkeypatch.setattr(module, "TICK", 0.001)
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    threads = set()
+
+    def loss(y, score):
+        threads.add(threading.current_thread())
+        time.sleep(0.001)
+        return np.mean(np.square(y - score))
+
+    ToPsRegressor("lr", loss=loss, n_thresholds=1, max_depth=1, verbose=2).fit(*regimes)
+    assert threads == {threading.current_thread()}
+
+
+@pytest.mark.filterwarnings("ignore::predictree.exceptions.LearnerFailedWarning")
+def test_a_task_that_ran_out_of_time_ends(regimes):
+    recorder = Recorder()
+    ToPsRegressor("lr", time_limit=0).set_callbacks(recorder).fit(*regimes)
+    assert recorder.calls[2:-2] == ["begin tree", "begin node 0", "end node 0", "end tree"]
+
+
 def test_what_the_line_says(regimes):
     X, y = regimes
     lines = []
 
     class Line(LiveLine):
-        def ends(self, grower, node):
+        def begins(self, grower, node):
+            super().begins(grower, node)
             lines.append(self.line(grower))
-            return False
 
     def watcher(self, task, before, context):
         return Line("", time.monotonic() - 83, 600)
@@ -121,7 +143,7 @@ def test_what_the_line_says(regimes):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ToPsRegressor, "_watcher", watcher)
         model.fit(X, y)
-    size, leaves, loss, fits, spent, left = lines[0].split(", ")
+    size, leaves, loss, fits, spent, left = lines[1].split(", ")
     assert (size, leaves) == ("3 nodes", "2 leaves")
     assert loss == f"mse {model.tree_[0].split_loss:.4g}"
     assert fits.endswith(" fits")

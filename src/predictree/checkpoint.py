@@ -14,6 +14,7 @@ import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import CodeType, FunctionType
 from typing import IO, Any
 
 import joblib
@@ -21,11 +22,12 @@ import numpy as np
 
 from predictree.appraisal import ITSELF, Candidate, Pool, Side
 from predictree.exceptions import CheckpointError, CheckpointWarning
-from predictree.files import replacing
+from predictree.execution import heard_warnings
+from predictree.files import clear_drafts, replacing
 from predictree.mixing import Mixture
 from predictree.problem import Region
 from predictree.search import FitCount
-from predictree.tree import FloatArray, Model, Split
+from predictree.tree import FloatArray, IntArray, Model, Split
 
 try:
     import fcntl
@@ -68,14 +70,33 @@ class Names:
         return (ITSELF if key[0] == OWN else self.id_of(key[0])), key[1]
 
 
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What the models of a predictor were fitted on, and for which node.
+
+    The path alone does not tell: a node that is decided again may be split elsewhere.
+    """
+
+    path: int
+    learner: int
+    train: IntArray
+    refitted: bool = False
+
+    @property
+    def key(self) -> tuple[int, int, int, str]:
+        """The same as a journal has it."""
+        rows = hashlib.sha256(self.train.tobytes()).hexdigest()[:16]
+        return self.path, self.learner, int(self.refitted), rows
+
+
 class Journal:
     """What a tree is grown from again; this one remembers nothing."""
 
-    def models(self, path: int, learner: int, refitted: bool = False) -> Models | None:
+    def models(self, origin: Origin) -> Models | None:
         """Return the models of a predictor, if they were fitted before."""
         return None
 
-    def keep_models(self, path: int, learner: int, models: Models, refitted: bool = False) -> None:
+    def keep_models(self, origin: Origin, models: Models) -> None:
         """Remember the models of a predictor."""
 
     def step(
@@ -119,6 +140,7 @@ class FileJournal(Journal):
     def _begin(self, identity: Mapping[str, str]) -> list[dict[str, Any]]:
         """Return the lines of the journal, which is of this fit; if there are none, begin it."""
         self._lock()
+        clear_drafts(self.folder)
         lines = self._read()
         if lines:
             self._check_identity(lines[0], identity)
@@ -132,18 +154,26 @@ class FileJournal(Journal):
             self._file.close()
             self._file = None
 
-    def models(self, path: int, learner: int, refitted: bool = False) -> Models | None:
+    def models(self, origin: Origin) -> Models | None:
         """Return the models of a predictor, if they were fitted before."""
-        line = self._fitted.get((path, learner, int(refitted)))
+        line = self._fitted.get(origin.key)
         if line is None:
             return None
         return tuple(joblib.load(io.BytesIO(self._content(line))))
 
-    def keep_models(self, path: int, learner: int, models: Models, refitted: bool = False) -> None:
+    def keep_models(self, origin: Origin, models: Models) -> None:
         """Write the models of a predictor."""
-        key = (path, learner, int(refitted))
-        if key not in self._fitted:
+        key = origin.key
+        if key in self._fitted:
+            return
+        try:
             line = self._write({"predictor": key}, "models", lambda f: joblib.dump(models, f))
+        except Exception as error:  # a model may refuse in any way it likes
+            _warn(
+                f"models cannot be written to the checkpoint {self.folder} ({error}): if the fit "
+                "is cut off they are fitted again"
+            )
+        else:
             self._fitted[key] = line
 
     def step(
@@ -266,12 +296,15 @@ class FileJournal(Journal):
             os.fsync(self._file.fileno())
         except OSError as error:
             self.close()
-            warnings.warn(
+            _warn(
                 f"the checkpoint {self.folder} cannot be written ({error}): the fit goes on, and "
-                "if it is cut off all since the last line is lost",
-                CheckpointWarning,
-                stacklevel=2,
+                "if it is cut off all since the last line is lost"
             )
+
+
+def _warn(message: str) -> None:
+    with heard_warnings():
+        warnings.warn(message, CheckpointWarning, stacklevel=3)
 
 
 class Checkpoint:
@@ -317,12 +350,12 @@ def another_fit(folder: Path, names: list[str]) -> CheckpointError:
 
 
 def digest_of(*values: Any) -> str:
-    """Return a digest of values: the same in every process, for arrays and parameters."""
+    """Return a digest of values: the same in every process, for arrays, parameters and views."""
     return str(joblib.hash([_plain(value) for value in values]))
 
 
 def _plain(value: Any) -> Any:
-    """Return what to take of a value for its digest: no addresses, no code."""
+    """Return what to take of a value for its digest: nothing that has an address."""
     if hasattr(value, "get_params") and not isinstance(value, type):
         params = sorted(value.get_params(deep=False).items())
         return [_name_of(type(value)), [(key, _plain(param)) for key, param in params]]
@@ -330,9 +363,24 @@ def _plain(value: Any) -> Any:
         return [_plain(item) for item in value]
     if isinstance(value, Mapping):
         return [(str(key), _plain(item)) for key, item in sorted(value.items(), key=str)]
+    if isinstance(value, (set, frozenset)):
+        return sorted(map(digest_of, value))
     if value is None or isinstance(value, (str, bytes, int, float, np.generic, np.ndarray)):
         return value
-    return _name_of(value if callable(value) else type(value))
+    if isinstance(value, FunctionType):
+        return [_name_of(value), _plain(value.__code__), _plain(value.__defaults__), _held(value)]
+    if isinstance(value, CodeType):
+        return [value.co_code, value.co_names, _plain(value.co_consts)]
+    try:
+        return joblib.hash(value)
+    except Exception:  # what cannot be pickled is known by its name alone
+        return _name_of(value if callable(value) else type(value))
+
+
+def _held(function: FunctionType) -> list[Any]:
+    """Return what a function has from around it; functions by name, for one may hold itself."""
+    held = [cell.cell_contents for cell in function.__closure__ or ()]
+    return [_name_of(value) if isinstance(value, FunctionType) else _plain(value) for value in held]
 
 
 def _name_of(kind: Any) -> str:

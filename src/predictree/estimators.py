@@ -11,6 +11,7 @@ from math import ceil
 from numbers import Integral, Real
 from os import PathLike
 from pathlib import Path
+from threading import TIMEOUT_MAX
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -135,10 +136,6 @@ class Task:
         parts = self.split_up(seeds).pooled() if mixes else self.split_up(seeds)
         X = self.drawn[tree % len(self.drawn)][1]
         return _problem(self.table, X, parts, self.learners, self.loss, seeds, self.deadline)
-
-    def journal(self, tree: int, identity: dict[str, str]) -> Journal:
-        """Return what remembers the growth of one tree."""
-        return Journal() if self.checkpoint is None else self.checkpoint.journal(tree, identity)
 
 
 class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
@@ -372,7 +369,7 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
         problem = task.problem(len(before), mixes)
         watcher = self._watcher(task, before, context)
         with (
-            closing(task.journal(len(before), self._identity(problem))) as journal,
+            closing(self._journal(task.checkpoint, len(before), problem)) as journal,
             Executor(self.n_jobs, task.deadline, self.learner_timeout) as executor,
         ):
             shared = problem.shared(executor)
@@ -397,18 +394,25 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
             return mixture_weights(grower)
         return weigh(problem, grower, grower.limits.min_samples_val)
 
+    def _journal(self, checkpoint: Checkpoint | None, tree: int, problem: Problem) -> Journal:
+        """Return what remembers the growth of one tree."""
+        if checkpoint is None:
+            return Journal()
+        return checkpoint.journal(tree, self._identity(problem))
+
     def _identity(self, problem: Problem) -> dict[str, str]:
         """Return digests of everything that a tree depends on, by name."""
         learners = [(a.name, a.estimator, a.metadata) for a in problem.learners]
         limits = replace(self._limits(), max_depth=None)
         return {
             "X": digest_of(problem.X, problem.columns, sorted(problem.categories)),
-            "y": digest_of(problem.y),
+            "feature_roles": digest_of([a.view for a in problem.learners]),
+            "y": digest_of(problem.y, problem.learners[0].classes),
             "sample_weight": digest_of(problem.weight),
             "folds or parts": digest_of(problem.partition.fold, problem.partition.weighing),
             "random_state": digest_of(problem.seeds.entropy, problem.seeds.repeat),
             "learners": digest_of(learners),
-            "loss": digest_of(problem.loss.name),
+            "loss": digest_of(problem.loss.name, None if isinstance(self.loss, str) else self.loss),
             "search": digest_of(self._search_for(problem.learners)),
             "weights": digest_of(self.weights, self.shrinkage),
             "limits": digest_of(list(asdict(limits).items())),
@@ -494,9 +498,15 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
         _check_number("shrinkage", self.shrinkage, Real, 0)
         _check_number("n_repeats", self.n_repeats, Integral, 1)
         _check_number("verbose", self.verbose, Integral, 0)
-        for name in ("time_limit", "learner_timeout"):
-            if getattr(self, name) is not None:
-                _check_number(name, getattr(self, name), Real, 0)
+        if self.time_limit is not None:
+            _check_number("time_limit", self.time_limit, Real, 0)
+        if self.learner_timeout is not None:
+            _check_number("learner_timeout", self.learner_timeout, Real, 0)
+            if not 0 < self.learner_timeout <= TIMEOUT_MAX:
+                raise InvalidInputError(
+                    f"learner_timeout={self.learner_timeout!r}: it must be a time above zero, or "
+                    "None for no limit"
+                )
         if self.memory_limit is not None:
             bytes_of(self.memory_limit)
         if self.max_depth is not None:

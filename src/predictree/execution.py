@@ -6,7 +6,7 @@ import threading
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -87,7 +87,8 @@ class Executor:
 
     def __exit__(self, kind: type[BaseException] | None, *more: object) -> None:
         if kind is not None and self._has_processes:
-            get_reusable_executor().shutdown(wait=False, kill_workers=True)
+            processes = get_reusable_executor(reuse=True, kill_workers=True)  # or it waits for them
+            processes.shutdown(wait=False, kill_workers=True)
         if self._folder is not None:
             self._folder.cleanup()
             self._folder = None
@@ -121,7 +122,7 @@ class Executor:
         if self._isolates:
             results = self._guarded(function, tasks, who, lost)
         elif effective_n_jobs(self.n_jobs) == 1:
-            results = map(function, tasks)
+            results = (function(task) for task in tasks)
         else:
             results = self._parallel(function, tasks)
         return self._counted(results if in_any_case else self._in_time(results), fits)
@@ -163,17 +164,20 @@ class Executor:
             self.fits += fits
             yield result
 
-    def _in_time(self, results: Iterator[R]) -> Iterator[R]:
+    def _in_time(self, results: Generator[R, None, None]) -> Iterator[R]:
         """Yield results, the next one only before the deadline."""
         while True:
-            self.check()
+            if self.is_late:
+                with muted_warnings():  # joblib tells of what it cancels
+                    results.close()
+                raise OutOfTimeError
             try:
                 result = next(results)
             except StopIteration:
                 return
             yield result
 
-    def _parallel(self, function: Callable[[T], R], tasks: Sequence[T]) -> Iterator[R]:
+    def _parallel(self, function: Callable[[T], R], tasks: Sequence[T]) -> Generator[R, None, None]:
         """Run tasks over joblib; with one job, one at a time in a process of its own."""
         n_jobs = effective_n_jobs(self.n_jobs)
         self._has_processes = _runs_processes()
@@ -191,7 +195,7 @@ class Executor:
         tasks: Sequence[T],
         who: Callable[[T], str],
         lost: Callable[[Failure], R],
-    ) -> Iterator[R]:
+    ) -> Generator[R, None, None]:
         """Run tasks in processes that may die."""
         known: dict[int, R] = {}  # results that did not come in their turn
         place = 0
@@ -296,7 +300,7 @@ def limited_fit() -> Iterator[None]:
 
 def _runs_processes() -> bool:
     """Whether joblib's current backend has processes on this machine."""
-    return type(get_active_backend()[0]).__name__ in {"LokyBackend", "MultiprocessingBackend"}
+    return type(get_active_backend()[0]).__name__ == "LokyBackend"
 
 
 def check_deadline(deadline: float | None) -> None:
@@ -305,7 +309,7 @@ def check_deadline(deadline: float | None) -> None:
         raise OutOfTimeError
 
 
-def _one_ahead(results: Iterator[R]) -> Iterator[R]:
+def _one_ahead(results: Iterator[R]) -> Generator[R, None, None]:
     """Yield a result when the next is there: after the last, joblib knows that all were taken."""
     for first in results:
         for after in results:
@@ -329,6 +333,17 @@ def attempt(learner: str, work: Callable[[], R]) -> R | Failure:
 
 _thread = threading.local()  # .muted: depth; .warnings: so far in this attempt; .limit: of fits
 _hook = threading.Lock()  # held while the hook is in place
+
+
+@contextmanager
+def heard_warnings() -> Iterator[None]:
+    """Let the user hear a warning of ours amid those of learners."""
+    muted = getattr(_thread, "muted", 0)
+    _thread.muted = 0
+    try:
+        yield
+    finally:
+        _thread.muted = muted
 
 
 @contextmanager

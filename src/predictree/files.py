@@ -22,3 +22,9 @@ def replacing(target: Path) -> Iterator[IO[bytes]]:
         draft.replace(target)
     finally:
         draft.unlink(missing_ok=True)
+
+
+def clear_drafts(folder: Path) -> None:
+    """Remove what a program that was killed while it wrote has left in a folder."""
+    for draft in folder.glob(".*.tmp"):
+        draft.unlink(missing_ok=True)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from predictree.appraisal import ITSELF, Candidate, Pool, Side, Site
-from predictree.checkpoint import Journal, Names, Step
+from predictree.checkpoint import Journal, Names, Origin, Step
 from predictree.decision import decide
 from predictree.exceptions import (
     CheckpointError,
@@ -161,6 +161,7 @@ class Grower:
                     with muted_warnings():
                         frontier.extend(self._split(node))
                 except OutOfTimeError:
+                    self.watcher.ends(self, node)
                     return "time_limit"
                 if self.watcher.ends(self, node):
                     return "callback"
@@ -207,7 +208,7 @@ class Grower:
         problem, n_folds = self.problem, self.problem.partition.n_folds
         fitted: dict[int, list[Model | Failure]] = {}
         for i in range(len(problem.learners)):
-            known = self.journal.models(ROOT_PATH, i)
+            known = self.journal.models(Origin(ROOT_PATH, i, region.train))
             if known is not None:
                 fitted[i] = [*known]
         slow = [i for i, a in enumerate(problem.learners) if not fit_by_sums(a) and i not in fitted]
@@ -217,12 +218,13 @@ class Grower:
         try:
             for i in slow:
                 fitted[i] += islice(fits, n_folds)
-                self._note(ROOT_PATH, i, fitted[i])
+                self._note(Origin(ROOT_PATH, i, region.train), fitted[i])
         except OutOfTimeError:
             done = [i for i in fitted if len(fitted[i]) == n_folds]
             if not done and len(slow) == len(problem.learners):  # a model needs one
                 first = fitted[slow[0]]
                 first += self._fits(tasks[len(first) : n_folds], in_any_case=True)
+                self._note(Origin(ROOT_PATH, slow[0], region.train), first)
             for i in slow:
                 if len(fitted[i]) < n_folds:
                     name = problem.learners[i].name
@@ -415,7 +417,8 @@ class Grower:
             folds = range(self.problem.partition.n_folds)
             fits = self._fits([(i, f, side.region.train, path) for i in weighed for f in folds])
             for i in weighed:
-                models = self._note(path, i, list(islice(fits, len(folds))))
+                origin = Origin(path, i, side.region.train)
+                models = self._note(origin, list(islice(fits, len(folds))))
                 if models is not None:
                     self.global_models[len(self.nodes) + offset, i] = models
             known = {i for owner, i in self.global_models if owner == len(self.nodes) + offset}
@@ -446,14 +449,15 @@ class Grower:
         self, i: int, region: Region, path: int, by_sums: bool
     ) -> tuple[Model, ...] | Failure:
         """Return the models of a learner on a region: from the journal, by sums, or fitted."""
-        models = self.journal.models(path, i)
+        origin = Origin(path, i, region.train)
+        models = self.journal.models(origin)
         if models is not None:
             return models
         if by_sums and fit_by_sums(self.problem.learners[i]):
             return self.problem.fit(self.problem.learners[i], region.train, path)
         folds = range(self.problem.partition.n_folds)
         fitted = list(self._fits([(i, f, region.train, path) for f in folds]))
-        models = self._note(path, i, fitted)
+        models = self._note(origin, fitted)
         return next(m for m in fitted if isinstance(m, Failure)) if models is None else models
 
     def _fits(self, tasks: list[FitTask], in_any_case: bool = False) -> Iterator[Model | Failure]:
@@ -467,14 +471,12 @@ class Grower:
             in_any_case=in_any_case,
         )
 
-    def _note(
-        self, path: int, i: int, fitted: list[Model | Failure], refitted: bool = False
-    ) -> tuple[Model, ...] | None:
+    def _note(self, origin: Origin, fitted: list[Model | Failure]) -> tuple[Model, ...] | None:
         """Write the models of a predictor in the journal and return them; None if one failed."""
         models = tuple(model for model in fitted if not isinstance(model, Failure))
         if len(models) < len(fitted):
             return None
-        self.journal.keep_models(path, i, models, refitted)
+        self.journal.keep_models(origin, models)
         return models
 
     def _own_loss(self, side: Side) -> float:
@@ -529,10 +531,10 @@ class Grower:
         n_folds = self.problem.partition.n_folds
         refit = refit and n_folds > 1 and not self.executor.is_late
         at_hand = {} if refit else self.global_models | self._kept_models()
-        for owner, i in keys:
-            known = self.journal.models(self.nodes[owner].path, i, refit)
-            if known is not None and (owner, i) not in at_hand:
-                at_hand[owner, i] = known
+        for key in keys:
+            known = None if key in at_hand else self.journal.models(self._origin(key, refit))
+            if known is not None:
+                at_hand[key] = known
         wanted = [key for key in keys if key not in at_hand]
         folds = [n_folds] if refit else range(n_folds)  # n_folds is the fold of no row
         tasks = [
@@ -544,12 +546,16 @@ class Grower:
         for key in wanted:
             fitted = list(islice(fits, len(folds)))
             self._record(key[0], [model for model in fitted if isinstance(model, Failure)])
-            models = self._note(self.nodes[key[0]].path, key[1], fitted, refit)
+            models = self._note(self._origin(key, refit), fitted)
             if models is not None:
                 at_hand[key] = models
         if not refit:
             self.global_models |= at_hand  # asked again, they are there
         return {key: at_hand[key] for key in keys if key in at_hand}
+
+    def _origin(self, key: PredictorKey, refitted: bool) -> Origin:
+        trained_on = self.nodes[key[0]]
+        return Origin(trained_on.path, key[1], trained_on.region.train, refitted)
 
     def _kept_models(self) -> dict[PredictorKey, tuple[Model, ...]]:
         return {key: kept.models for key, kept in self.predictors.items()}

@@ -50,10 +50,15 @@ class Lines(Watcher):
 
 
 class LiveLine(Watcher):
-    """One line on stderr that always says how far the fit is, if that is a terminal."""
+    """One line on stderr that always says how far the fit is, if that is a terminal.
+
+    A thread of its own writes it. The loss is not computed there: one of the user's may not be made
+    for two threads, and neither are the filters of warnings.
+    """
 
     def __init__(self, tree: str, start: float, time_limit: float | None) -> None:
         self.tree, self.start, self.time_limit = tree, start, time_limit
+        self.size = ""
 
     @contextmanager
     def watching(self, grower: Grower) -> Iterator[None]:
@@ -76,18 +81,19 @@ class LiveLine(Watcher):
             line = f"\r\x1b[K{self.tree}{self.line(grower)}"
             print(line, end="", file=sys.stderr, flush=True)
 
+    def begins(self, grower: Grower, node: GrowingNode) -> None:
+        """Look at the tree as it stands."""
+        n, leaves = len(grower.nodes), len(grower.leaves)
+        size = "1 node" if n == 1 else f"{n} nodes, {leaves} leaves"
+        self.size = f"{size}, {_loss_of(grower)}, "
+
     def line(self, grower: Grower) -> str:
         """Return nodes, leaves, loss, fits and time so far."""
-        nodes, spent = list(grower.nodes), time.monotonic() - self.start
+        spent = time.monotonic() - self.start
         clock = _minutes(spent)
         if self.time_limit is not None:
             clock += f", {_minutes(max(self.time_limit - spent, 0))} left"
-        leaves = sum(node.children is None for node in nodes)
-        fits = f"{grower.executor.fits} fits, {clock}"
-        if not nodes:
-            return fits
-        size = "1 node" if leaves == 1 else f"{len(nodes)} nodes, {leaves} leaves"
-        return f"{size}, {_loss_of(grower, nodes)}, {fits}"
+        return f"{self.size}{grower.executor.fits} fits, {clock}"
 
 
 class Calls(Watcher):
@@ -156,11 +162,11 @@ class All(Watcher):
         return sum(watcher.ends(grower, node) for watcher in self.watchers) > 0
 
 
-def _loss_of(grower: Grower, nodes: Sequence[GrowingNode]) -> str:
+def _loss_of(grower: Grower) -> str:
     """Return the loss of the tree as it stands, on the rows that judge its splits."""
     problem = grower.problem
     scores = np.full((len(problem.X), problem.n_outputs), np.nan)
-    for node in nodes:  # parents come before children
+    for node in grower.nodes:  # parents come before children
         scores[node.region.v1] = node.scores
     rows = problem.partition.v1
     return f"{problem.loss.name} {problem.loss.value(problem.judged(rows), scores[rows]):.4g}"

@@ -40,6 +40,23 @@ class Plain(RegressorMixin, BaseEstimator):
         return np.full_like(answer, np.nan) if self.fault == "lie" else answer
 
 
+class Gated(RegressorMixin, BaseEstimator):
+    """Linear regression on one column; fails while there is a file ``closed`` in a folder."""
+
+    def __init__(self, column, folder):
+        self.column = column
+        self.folder = folder
+
+    def fit(self, X, y):
+        if (Path(self.folder) / "closed").exists():
+            raise ValueError("closed")
+        self.model_ = LinearRegression().fit(X[:, [self.column]], y)
+        return self
+
+    def predict(self, X):
+        return self.model_.predict(X[:, [self.column]])
+
+
 def die(_):
     os.kill(os.getpid(), signal.SIGKILL)
 

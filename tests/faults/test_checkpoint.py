@@ -3,17 +3,24 @@
 import os
 import random
 import signal
+import subprocess
+import sys
+import textwrap
 import time
 import warnings
+from contextlib import closing
 from functools import partial
 
 import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from conftest import HELD_OUT
-from faults.learners import Plain, fits
+from faults.learners import Gated, Plain, fits
 from predictree import ToPsClassifier, ToPsRegressor
+from predictree.checkpoint import FileJournal, Origin
 from predictree.datasets import make_regimes
 from predictree.exceptions import CheckpointError, CheckpointWarning, InvalidInputError
 from predictree.survival import ToPsSurvival
@@ -38,7 +45,7 @@ def learners(folder=None):
 
 def estimator(mode, folder=None, **more):
     settings = {"max_depth": 2, "min_gain_se": 0.0, "random_state": 0, **MODES[mode], **more}
-    return ToPsRegressor(learners(folder), **settings)
+    return ToPsRegressor(**{"learners": learners(folder), **settings})
 
 
 def assert_same(model, other, X):
@@ -173,6 +180,38 @@ def test_more_time_extends_a_fit_that_ran_out_of_it(regimes, tmp_path):
     np.testing.assert_array_equal(long.predict(X), reference.predict(X))
 
 
+@pytest.mark.filterwarnings("ignore::predictree.exceptions.LearnerFailedWarning")
+def test_models_of_another_split_are_not_taken(tmp_path, marks):
+    """The root has a learner more the second time, is decided again and split elsewhere."""
+    X = np.random.default_rng(0).random((400, 3))
+    y = np.where(X[:, 0] < 0.5, 0.0, 4.0) * (X[:, 1] - 0.5) + (X[:, 2] < 0.5)
+
+    def fitted(checkpoint):
+        learners = [("gated", Gated(1, str(marks))), ("open", Gated(2, str(tmp_path)))]
+        settings = {"learners": learners, "search": "exhaustive", "max_depth": 1}
+        return estimator("mixtures", checkpoint=checkpoint, **settings).fit(X, y)
+
+    plain = fitted(None)
+    (marks / "closed").touch()
+    first = fitted(tmp_path / "c")
+    (marks / "closed").unlink()
+    assert first.tree_[0].split.feature != plain.tree_[0].split.feature
+    assert_same(fitted(tmp_path / "c"), plain, X)
+
+
+def test_models_are_known_by_their_rows(tmp_path):
+    with closing(FileJournal(tmp_path, {})) as journal:
+        journal.keep_models(Origin(2, 0, np.arange(5)), ("a model",))
+        assert journal.models(Origin(2, 0, np.arange(5))) == ("a model",)
+        for other in (
+            Origin(3, 0, np.arange(5)),
+            Origin(2, 1, np.arange(5)),
+            Origin(2, 0, np.arange(6)),
+            Origin(2, 0, np.arange(5), refitted=True),
+        ):
+            assert journal.models(other) is None
+
+
 @pytest.mark.parametrize(
     ("change", "name"),
     [
@@ -190,6 +229,82 @@ def test_another_fit_is_told_from_this_one(regimes, change, name, tmp_path):
     ToPsRegressor(**call).fit(X, y)
     with pytest.raises(CheckpointError, match=rf"another fit, with other .*{name}"):
         ToPsRegressor(**{**call, **change}).fit(X, y)
+
+
+def squared(y, score):
+    return np.mean(np.square(y - score))
+
+
+def power(exponent):
+    return lambda y, score: np.mean(np.abs(y - score) ** exponent)
+
+
+ALIKE = {
+    "feature_roles": ({0: "fit"}, {0: "ignore"}),
+    "loss closure": (power(1), power(2)),
+    "loss code": (lambda y, score: np.mean(y > score), lambda y, score: np.mean(y < score)),
+    "loss partial": (partial(squared), partial(squared, score=0)),
+}
+
+
+@pytest.mark.parametrize("what", ALIKE)
+def test_what_looks_alike_is_told_apart(regimes, what, tmp_path):
+    name, (one, two) = what.split()[0], ALIKE[what]
+    call = ToPsRegressor("lr", checkpoint=tmp_path, max_depth=0, random_state=0)
+    call.set_params(**{name: one}).fit(*regimes)
+    call.fit(*regimes)
+    with pytest.raises(CheckpointError, match=f"with other {name}:"):
+        call.set_params(**{name: two}).fit(*regimes)
+
+
+def test_classes_have_names(regimes, tmp_path):
+    X, y = regimes
+    call = ToPsClassifier("lr", checkpoint=tmp_path, max_depth=0, random_state=0)
+    call.fit(X, np.where(y > 0, "a", "b"))
+    with pytest.raises(CheckpointError, match="with other y:"):
+        call.fit(X, np.where(y > 0, "a", "c"))
+
+
+DIGEST = """
+    import numpy as np
+    from sklearn.compose import ColumnTransformer, make_column_selector
+    from sklearn.tree import DecisionTreeRegressor
+    from predictree.checkpoint import digest_of
+
+    def odd(k):
+        return lambda x: x in {"a", "b", "c", k}
+
+    for value in (
+        DecisionTreeRegressor(random_state=np.random.RandomState(SEED)),
+        ColumnTransformer([("a", "drop", slice(SEED)), ("b", "drop", make_column_selector("x"))]),
+        {"a", "b", "c", SEED},
+        odd(SEED),
+        np.array(["a", "b", SEED], dtype=object),
+    ):
+        print(digest_of(value))
+"""
+
+
+def test_digests_are_the_same_in_every_process():
+    def digests(seed, salt):
+        script = textwrap.dedent(DIGEST).replace("SEED", str(seed))
+        environment = {
+            **os.environ,
+            "PYTHONHASHSEED": salt,
+            "PYTHONPATH": os.pathsep.join(sys.path),
+        }
+        command = [sys.executable, "-c", script]
+        return subprocess.check_output(command, env=environment, text=True).split()
+
+    one, same, other = digests(1, "1"), digests(1, "2"), digests(2, "1")
+    assert one == same
+    assert not set(one) & set(other)
+    assert len(set(one)) == len(one)
+
+
+def test_without_a_checkpoint_nothing_is_digested(regimes, monkeypatch):
+    monkeypatch.delattr("predictree.estimators.digest_of")
+    ToPsRegressor("lr", max_depth=0).fit(*regimes)
 
 
 def test_other_data_are_told_from_these(regimes, tmp_path):
@@ -256,14 +371,15 @@ def test_two_fits_do_not_share_a_folder(regimes, finished):
             call.fit(*regimes)
 
 
-def test_on_a_full_disk_the_fit_goes_on(regimes, tmp_path, monkeypatch):
+@pytest.mark.parametrize("room", [3, 6], ids=["at the root", "at a split"])
+def test_on_a_full_disk_the_fit_goes_on(regimes, room, tmp_path, monkeypatch):
     X, y = regimes
     plain = estimator("mixtures").fit(X, y)
     calls, real = [], os.fsync
 
     def full(descriptor):
         calls.append(descriptor)
-        if len(calls) > 3:
+        if len(calls) > room:
             raise OSError(28, "No space left on device")
         real(descriptor)
 
@@ -273,6 +389,25 @@ def test_on_a_full_disk_the_fit_goes_on(regimes, tmp_path, monkeypatch):
     assert_same(model, plain, X)
     monkeypatch.undo()
     assert_same(estimator("mixtures", checkpoint=tmp_path / "c").fit(X, y), plain, X)
+
+
+def test_models_that_cannot_be_written_are_fitted_again(regimes, tmp_path):
+    X, y = regimes
+    odd = make_pipeline(FunctionTransformer(lambda rows: rows), Plain())
+    settings = {"learners": [("odd", odd)], "max_depth": 1, "checkpoint": tmp_path / "c"}
+    plain = estimator("paths", **{**settings, "checkpoint": None}).fit(X, y)
+    for _ in range(2):
+        with pytest.warns(CheckpointWarning, match="models cannot be written"):
+            model = estimator("paths", **settings).fit(X, y)
+        assert_same(model, plain, X)
+
+
+def test_drafts_of_a_killed_fit_are_removed(regimes, finished):
+    call, _, folder = finished
+    draft = folder / ".0123.tmp"
+    draft.touch()
+    call.fit(*regimes)
+    assert not draft.exists()
 
 
 def test_a_folder_that_cannot_be_is_an_error(regimes, tmp_path):

@@ -7,6 +7,7 @@ import sys
 import tempfile
 import textwrap
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from conftest import HELD_OUT
 from faults.learners import Plain, fits
 from predictree import ToPsRegressor
 from predictree.exceptions import InvalidInputError, LearnerFailedWarning, NoPredictorError
-from predictree.execution import Executor
+from predictree.execution import Executor, OutOfTimeError
 
 PATIENCE = 2.0
 
@@ -41,6 +42,36 @@ def test_a_killed_process_takes_its_own_task_and_no_other():
             assert result.startswith(f"lost {i}: its process was killed")
         else:
             assert result == 10 * i
+
+
+def doze(folder, task):
+    if task == 3:
+        time.sleep(20)
+        (Path(folder) / "awake").touch()
+
+
+@pytest.mark.filterwarnings("ignore:.*have been cancelled:UserWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_an_error_does_not_wait_for_what_still_runs(tmp_path):
+    def consume():
+        with Executor(2) as executor:
+            results = executor.map(partial(doze, tmp_path), range(4), str, lost)
+            next(results)
+            raise ValueError("enough")
+
+    with pytest.raises(ValueError, match="enough"):
+        consume()
+    assert not (tmp_path / "awake").exists()
+
+
+def test_when_time_is_up_what_still_runs_is_cancelled_silently(tmp_path):
+    with Executor(2) as executor:
+        results = executor.map(partial(doze, tmp_path), range(4), str, lost)
+        next(results)
+        executor.deadline = 0.0
+        with pytest.raises(OutOfTimeError):
+            next(results)
+    assert not (tmp_path / "awake").exists()
 
 
 def kill(task):
@@ -109,15 +140,16 @@ def test_if_all_die_the_error_says_so(regimes):
         ToPsRegressor([("fatal", Plain(None, "die"))], n_jobs=2, **HELD_OUT).fit(*regimes)
 
 
-def test_patience_needs_processes(regimes):
+@pytest.mark.parametrize("backend", ["threading", "multiprocessing"])
+def test_patience_needs_processes(regimes, backend):
     with (
-        parallel_config(backend="threading"),
+        parallel_config(backend=backend),
         pytest.raises(InvalidInputError, match="learner_timeout=5 needs processes"),
     ):
         ToPsRegressor("lr", learner_timeout=5).fit(*regimes)
 
 
-@pytest.mark.parametrize("limit", [-1, "10m"])
+@pytest.mark.parametrize("limit", [-1, 0, np.inf, "10m"])
 def test_patience_that_cannot_be(regimes, limit):
     with pytest.raises(InvalidInputError, match="learner_timeout"):
         ToPsRegressor("lr", learner_timeout=limit).fit(*regimes)
