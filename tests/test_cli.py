@@ -120,6 +120,12 @@ def test_version(capsys):
         (["fit", "t.csv", "--target", "y", "-o", "m", "--sep", ";;"], "not one character"),
         (["explain", "m", "t.csv", "--row", "0"], "rows count from 1"),
         (["fit", "t.csv", "--config"], "--config: expected one argument"),
+        (
+            ["fit", "t.csv", "--target", "y", "-o", "m", "--learner", "lr"],
+            "did you mean '--learners' or",
+        ),
+        (["show", "m", "--jsn=1"], "no option '--jsn': did you mean '--json'?"),
+        (["show", "m", "n"], "'n' is one argument too many"),
     ],
 )
 def test_wrong_usage_is_2(capsys, argv, message):
@@ -359,6 +365,23 @@ def test_what_cannot_be_fitted_is_told(capsys, here, options, message):
     assert not Path("m").exists()
 
 
+def test_a_folder_that_cannot_be_written_to_is_told_before_the_fit(capsys, here, monkeypatch):
+    def refuse(dir):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(tables, "TemporaryFile", refuse)
+    code, out, err = run(capsys, "fit", "not-even-read.csv", *FIT)
+    assert (code, out) == (1, "")
+    assert err == (
+        "error: m: nothing can be written to the folder . (Permission denied): choose another\n"
+    )
+
+
+def test_a_file_that_could_be_written_leaves_nothing_behind(here):
+    tables.check_writable("m")
+    assert not list(here.iterdir())
+
+
 def test_warnings_are_one_line_each(capsys, here):
     make_table(60).write_csv("t.csv")
     err = run(capsys, "fit", "t.csv", "--target", "better", *FIT[2:])[2]
@@ -435,8 +458,18 @@ def test_what_cannot_be_predicted_is_told(capsys, fitted, here):
     assert "a.xlsx: the name must end in .csv or .csv.gz or .parquet" in err
 
 
+def test_all_columns_that_are_lacking_are_named(capsys, fitted, here):
+    (here / "t.csv").write_text("sexe,weight\nf,1\n")
+    err = run(capsys, "predict", fitted / "value", "t.csv")[2]
+    assert err == (
+        "error: t.csv lacks 2 columns that the model needs: 'sex', 'dose'. "
+        "For the first, did you mean 'sexe'?\n"
+    )
+
+
 def test_a_model_that_is_none_is_told(capsys, fitted, here):
     assert run(capsys, "show", "m")[2] == "error: m: there is no such file\n"
+    assert run(capsys, "show", here)[2] == f"error: {here} cannot be read (Is a directory)\n"
     Path("m").write_text("no model")
     code, _, err = run(capsys, "predict", "m", fitted / "t.csv")
     assert code == 1

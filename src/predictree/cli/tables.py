@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 from predictree.cli.console import warn
@@ -173,6 +174,14 @@ def check_writable(output: str | None, endings: Sequence[str] = ()) -> None:
         raise InvalidInputError(f"{path} is a folder: give the name of a file")
     if not path.parent.is_dir():
         raise InvalidInputError(f"{path}: there is no folder {path.parent}: make it first")
+    try:
+        with TemporaryFile(dir=path.parent):
+            pass
+    except OSError as error:
+        raise InvalidInputError(
+            f"{path}: nothing can be written to the folder {path.parent} "
+            f"({error.strerror}): choose another"
+        ) from error
 
 
 def write_table(frame: Any, output: str | None) -> None:

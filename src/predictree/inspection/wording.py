@@ -126,8 +126,7 @@ def _answer(found: dict[str, Any]) -> str:
     p = ", ".join(f"{label}: {share:.4f}" for label, share in found["probabilities"].items())
     text = f"prediction: {found['prediction']}\nprobabilities: {p}"
     target = found["target"]
-    if str(found["prediction"]) != target:
-        text += f"\nwhat follows is about {target}"
+    text += f"\nwhat follows is about {target}"
     if abs(found["probabilities"][target] - found["score"]) > ROUNDING:
         text += f"\nfrom a score of {found['score']:.6g}: scores are cut at 0 and made to sum to 1"
     return text
