@@ -164,7 +164,7 @@ FIT = ["--target", "y", "-o", "m", "--learners", "lr"]
         ("a,y\n1,2\n".encode("utf-16"), "t.csv, line 1: this is not UTF-8 text"),
         (gzip.compress(GOOD.encode(), mtime=0)[:-9], "t.csv is damaged"),
         (b"PAR1 and no more", "t.csv is damaged"),
-        ("a,y\n1,1\n2,1\n", "t.csv: y has only one class"),
+        ("a,y\n1,1\n2,1\n", "t.csv: y has only one class (1)"),
     ],
 )
 def test_each_fault_of_a_file_is_told(capsys, here, content, message):
@@ -173,7 +173,7 @@ def test_each_fault_of_a_file_is_told(capsys, here, content, message):
     assert (code, out) == (1, "")
     assert message in err
     assert err.startswith(
-        "error: " if message != "t.csv: y has only one class" else "t.csv: 2 rows"
+        "error: " if message != "t.csv: y has only one class (1)" else "t.csv: 2 rows"
     )
     assert "Traceback" not in err
 
@@ -235,6 +235,31 @@ def test_a_word_in_a_column_of_numbers_is_told(capsys, here):
     assert "warning: t.csv, line 4: column 'a' is read as text because of '?'" in err
     assert tables.read_table(args_for("t.csv", missing=["?"])).frame["a"].to_list() == [1, 2, None]
     assert capsys.readouterr().err == ""
+
+
+def test_decimal_commas_are_numbers_where_commas_separate_nothing(capsys, here):
+    Path("t.csv").write_text("a;b;c\n7,4;x;1\n;y,z;2\n-0,5;;3\n")
+    frame = tables.read_table(args_for("t.csv")).frame
+    assert frame.rows() == [(7.4, "x", 1), (None, "y,z", 2), (-0.5, None, 3)]
+    assert capsys.readouterr().err == "t.csv: decimal commas in 'a'\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "word"),
+    [('a,b\n"7,4",1\n"7,5",2\n', "7,4"), ("a;b\n7,4;1\n8,1;2\n1.234,5;2\n", "1.234,5")],
+    ids=["quoted", "thousands"],
+)
+def test_numbers_that_may_mean_another_are_text(capsys, here, content, word):
+    Path("t.csv").write_text(content)
+    assert tables.read_table(args_for("t.csv")).frame["a"].dtype == pl.String
+    err = capsys.readouterr().err
+    assert f"column 'a' is read as text because of {word!r}" in err
+    assert err.endswith("Write numbers with a point and without separators of thousands\n")
+
+
+def test_quotes_in_a_header_are_read_as_one(here):
+    Path("t.csv").write_text('"a ""q""",b\n1,2\n')
+    assert tables.read_table(args_for("t.csv")).frame.columns == ['a "q"', "b"]
 
 
 def test_polars_is_asked_for(capsys, here, monkeypatch):

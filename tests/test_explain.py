@@ -446,6 +446,14 @@ def test_the_text_says_which_class_it_is_about(regimes):
         assert f"\nwhat follows is about {told}\n" in text
 
 
+def test_long_and_broken_names_keep_the_table_in_shape(regimes):
+    X, y = regimes
+    frame = pd.DataFrame(X, columns=["n" * 200, "two\nlines", "c"])
+    text = str(ToPsRegressor("lr", max_depth=0, random_state=0).fit(frame, y).explain(frame[:1]))
+    assert "two lines" in text
+    assert max(map(len, text.splitlines())) < 100
+
+
 def test_a_page_escapes_names(regimes):
     X, y = regimes
     names = ["<script>alert(1)</script>", "b&c", '"d"']
