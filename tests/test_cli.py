@@ -390,6 +390,14 @@ def test_what_cannot_be_fitted_is_told(capsys, here, options, message):
     assert not Path("m").exists()
 
 
+def test_libraries_are_asked_for_before_the_fit(capsys, here, monkeypatch):
+    monkeypatch.setitem(sys.modules, "skops.io", None)
+    code, out, err = run(capsys, "fit", "not-even-read.csv", *FIT)
+    assert (code, out) == (1, "")
+    assert err == "error: saving a model needs skops: pip install 'predictree[persist]'\n"
+    assert "no such file" in run(capsys, "fit", "not-even-read.csv", "--target", "y", "--plan")[2]
+
+
 def test_a_folder_that_cannot_be_written_to_is_told_before_the_fit(capsys, here, monkeypatch):
     def refuse(dir):
         raise PermissionError(13, "Permission denied")
