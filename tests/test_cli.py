@@ -120,6 +120,12 @@ def test_version(capsys):
         (["fit", "t.csv", "--target", "y", "-o", "m", "--sep", ";;"], "not one character"),
         (["explain", "m", "t.csv", "--row", "0"], "rows count from 1"),
         (["fit", "t.csv", "--config"], "--config: expected one argument"),
+        (
+            ["fit", "t.csv", "--target", "y", "-o", "m", "--learner", "lr"],
+            "did you mean '--learners' or",
+        ),
+        (["show", "m", "--jsn=1"], "no option '--jsn': did you mean '--json'?"),
+        (["show", "m", "n"], "'n' is one argument too many"),
     ],
 )
 def test_wrong_usage_is_2(capsys, argv, message):
@@ -158,7 +164,7 @@ FIT = ["--target", "y", "-o", "m", "--learners", "lr"]
         ("a,y\n1,2\n".encode("utf-16"), "t.csv, line 1: this is not UTF-8 text"),
         (gzip.compress(GOOD.encode(), mtime=0)[:-9], "t.csv is damaged"),
         (b"PAR1 and no more", "t.csv is damaged"),
-        ("a,y\n1,1\n2,1\n", "t.csv: y has only one class"),
+        ("a,y\n1,1\n2,1\n", "t.csv: y has only one class (1)"),
     ],
 )
 def test_each_fault_of_a_file_is_told(capsys, here, content, message):
@@ -167,7 +173,7 @@ def test_each_fault_of_a_file_is_told(capsys, here, content, message):
     assert (code, out) == (1, "")
     assert message in err
     assert err.startswith(
-        "error: " if message != "t.csv: y has only one class" else "t.csv: 2 rows"
+        "error: " if message != "t.csv: y has only one class (1)" else "t.csv: 2 rows"
     )
     assert "Traceback" not in err
 
@@ -229,6 +235,31 @@ def test_a_word_in_a_column_of_numbers_is_told(capsys, here):
     assert "warning: t.csv, line 4: column 'a' is read as text because of '?'" in err
     assert tables.read_table(args_for("t.csv", missing=["?"])).frame["a"].to_list() == [1, 2, None]
     assert capsys.readouterr().err == ""
+
+
+def test_decimal_commas_are_numbers_where_commas_separate_nothing(capsys, here):
+    Path("t.csv").write_text("a;b;c\n7,4;x;1\n;y,z;2\n-0,5;;3\n")
+    frame = tables.read_table(args_for("t.csv")).frame
+    assert frame.rows() == [(7.4, "x", 1), (None, "y,z", 2), (-0.5, None, 3)]
+    assert capsys.readouterr().err == "t.csv: decimal commas in 'a'\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "word"),
+    [('a,b\n"7,4",1\n"7,5",2\n', "7,4"), ("a;b\n7,4;1\n8,1;2\n1.234,5;2\n", "1.234,5")],
+    ids=["quoted", "thousands"],
+)
+def test_numbers_that_may_mean_another_are_text(capsys, here, content, word):
+    Path("t.csv").write_text(content)
+    assert tables.read_table(args_for("t.csv")).frame["a"].dtype == pl.String
+    err = capsys.readouterr().err
+    assert f"column 'a' is read as text because of {word!r}" in err
+    assert err.endswith("Write numbers with a point and without separators of thousands\n")
+
+
+def test_quotes_in_a_header_are_read_as_one(here):
+    Path("t.csv").write_text('"a ""q""",b\n1,2\n')
+    assert tables.read_table(args_for("t.csv")).frame.columns == ['a "q"', "b"]
 
 
 def test_polars_is_asked_for(capsys, here, monkeypatch):
@@ -359,6 +390,31 @@ def test_what_cannot_be_fitted_is_told(capsys, here, options, message):
     assert not Path("m").exists()
 
 
+def test_libraries_are_asked_for_before_the_fit(capsys, here, monkeypatch):
+    monkeypatch.setitem(sys.modules, "skops.io", None)
+    code, out, err = run(capsys, "fit", "not-even-read.csv", *FIT)
+    assert (code, out) == (1, "")
+    assert err == "error: saving a model needs skops: pip install 'predictree[persist]'\n"
+    assert "no such file" in run(capsys, "fit", "not-even-read.csv", "--target", "y", "--plan")[2]
+
+
+def test_a_folder_that_cannot_be_written_to_is_told_before_the_fit(capsys, here, monkeypatch):
+    def refuse(dir):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(tables, "TemporaryFile", refuse)
+    code, out, err = run(capsys, "fit", "not-even-read.csv", *FIT)
+    assert (code, out) == (1, "")
+    assert err == (
+        "error: m: nothing can be written to the folder . (Permission denied): choose another\n"
+    )
+
+
+def test_a_file_that_could_be_written_leaves_nothing_behind(here):
+    tables.check_writable("m")
+    assert not list(here.iterdir())
+
+
 def test_warnings_are_one_line_each(capsys, here):
     make_table(60).write_csv("t.csv")
     err = run(capsys, "fit", "t.csv", "--target", "better", *FIT[2:])[2]
@@ -435,8 +491,18 @@ def test_what_cannot_be_predicted_is_told(capsys, fitted, here):
     assert "a.xlsx: the name must end in .csv or .csv.gz or .parquet" in err
 
 
+def test_all_columns_that_are_lacking_are_named(capsys, fitted, here):
+    (here / "t.csv").write_text("sexe,weight\nf,1\n")
+    err = run(capsys, "predict", fitted / "value", "t.csv")[2]
+    assert err == (
+        "error: t.csv lacks 2 columns that the model needs: 'sex', 'dose'. "
+        "For the first, did you mean 'sexe'?\n"
+    )
+
+
 def test_a_model_that_is_none_is_told(capsys, fitted, here):
     assert run(capsys, "show", "m")[2] == "error: m: there is no such file\n"
+    assert run(capsys, "show", here)[2] == f"error: {here} cannot be read (Is a directory)\n"
     Path("m").write_text("no model")
     code, _, err = run(capsys, "predict", "m", fitted / "t.csv")
     assert code == 1

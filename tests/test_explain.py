@@ -434,6 +434,26 @@ def test_the_text_says_all(regimes):
     assert text.count("sum") == 3
 
 
+def test_the_text_says_which_class_it_is_about(regimes):
+    X, y = regimes
+    model = ToPsClassifier("lr", max_depth=0, random_state=0)
+    model.fit(X, np.where(y > 0, "ill", "well"))
+    chosen = model.predict(X[:1])[0]
+    other = "well" if chosen == "ill" else "ill"
+    for target, told in ((None, chosen), (other, other)):
+        text = str(model.explain(X[0], target=target))
+        assert f"prediction: {chosen}\n" in text
+        assert f"\nwhat follows is about {told}\n" in text
+
+
+def test_long_and_broken_names_keep_the_table_in_shape(regimes):
+    X, y = regimes
+    frame = pd.DataFrame(X, columns=["n" * 200, "two\nlines", "c"])
+    text = str(ToPsRegressor("lr", max_depth=0, random_state=0).fit(frame, y).explain(frame[:1]))
+    assert "two lines" in text
+    assert max(map(len, text.splitlines())) < 100
+
+
 def test_a_page_escapes_names(regimes):
     X, y = regimes
     names = ["<script>alert(1)</script>", "b&c", '"d"']

@@ -21,7 +21,7 @@ from predictree.cli import main
 from predictree.costs import Costs, LearnerCost
 from predictree.exceptions import InvalidInputError, LearnerFailedWarning, NoPredictorError
 from predictree.learners import adapt
-from predictree.measuring import NOTHING, Growth, memory_of, nested_samples, weighed
+from predictree.measuring import NOTHING, Growth, memory_of, nested_samples, timed, weighed
 from predictree.memory import MemoryLimit, bytes_of, in_words
 from predictree.planning import Course, Forecast, Forecaster, OneFit, Plan, duration
 
@@ -186,6 +186,24 @@ def test_the_time_of_a_fit_is_extrapolated(clock):
     three = next(f for f in plan.cheaper if f.what == "validation=3")
     assert three.fits == 3
     assert three.seconds == pytest.approx(3 * 1e-4 * (20_000 * 2 / 3) ** 1.3, rel=0.01)
+
+
+def test_a_first_fit_is_not_timed(regimes, monkeypatch):
+    X, y = regimes
+    fits, before = [], []
+
+    class Counts(LinearRegression):
+        def fit(self, X, y):
+            fits.append(len(X))
+            return super().fit(X, y)
+
+    def noted(work):
+        before.append(len(fits))
+        return timed(work)
+
+    monkeypatch.setattr("predictree.costs.timed", noted)
+    ToPsRegressor([("counts", Counts())], max_depth=0, random_state=0).plan(X, y)
+    assert before[0] > 0
 
 
 def test_a_slow_fit_is_not_repeated_on_more_rows(clock, monkeypatch):

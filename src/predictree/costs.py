@@ -119,6 +119,7 @@ def _regions(problem: Problem) -> list[Region]:
 def _cost_of(problem: Problem, i: int, regions: Sequence[Region], said: Said) -> LearnerCost:
     """Time and weigh one learner, and note what it says."""
     learner, rows, seconds, sizes = problem.learners[i], [], [], []
+    _fit_and_predict(problem, i, regions[0])  # what is imported and compiled once is not the fit's
     for region, notes in zip(regions, said, strict=True):
         spent, model = timed(partial(_fit_and_predict, problem, i, region))
         notes[i] = model.scores(problem.X[region.v1])

@@ -6,6 +6,7 @@
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from predictree.learners import adapt, resolve_learners
 from predictree.tree import FloatArray
 
 N_SPLITS = 2
+WIDTH = 100
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,8 @@ def show(example: Example) -> None:
             model = judge.estimator(learners, random_state=seed, n_jobs=-1, **example.settings)
             model.fit(X_train, y_train)
             if seed == 0:
-                print(f"\n{name}\n{model.export_text()}\n{model.verdict_}")
+                print(f"\n{name}\n{model.export_text()}")
+                print(fill(str(model.verdict_), WIDTH))
             answer = getattr(model, judge.predict)(X_test)
             results.setdefault(name, []).append(judge.score(y_test, answer))
         for name, estimator in resolve_learners("default", task):

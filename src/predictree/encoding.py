@@ -196,7 +196,7 @@ def encode_classes(labels: Labels) -> tuple[Labels, IntArray]:
     classes, codes = np.unique(labels, return_inverse=True)
     if len(classes) < 2:
         raise InvalidInputError(
-            f"y has only one class ({classes[0]!r}) among the rows with weight: a classifier needs "
-            "rows of at least two classes"
+            f"y has only one class ({classes.tolist()[0]!r}) among the rows with weight: "
+            "a classifier needs rows of at least two classes"
         )
     return classes, codes

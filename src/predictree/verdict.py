@@ -72,7 +72,7 @@ class Verdict:
         if self.earned:
             opening = "The tree earned its place"
         elif self.stack.gain == 0:
-            opening = "There is no tree to speak of: no split was a clear gain"
+            opening = "There is no tree to speak of, as no split that was tried was a clear gain"
         else:
             opening = "The tree did not clearly earn its place"
         return (

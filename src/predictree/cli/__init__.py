@@ -5,14 +5,15 @@ Exit codes: 0, done; 1, the data or the model cannot be used; 2, wrong usage.
 
 import argparse
 import os
+import re
 import sys
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from predictree import __version__
 from predictree.cli import demo, doctor, explain, fit, predict, report, reproduce, show, view
-from predictree.cli.console import UsageError, complain, speak_utf8, warn
+from predictree.cli.console import UsageError, complain, nearest, speak_utf8, warn
 from predictree.exceptions import PredictreeError
 
 DONE, UNUSABLE, MISUSED, INTERRUPTED = 0, 1, 2, 130
@@ -56,9 +57,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(argv: list[str]) -> int:
     parser = make_parser()
     try:
-        args = parser.parse_args(_with_run_file(argv))
+        args, unknown = parser.parse_known_args(_with_run_file(argv))
     except UsageError as error:
         parser.error(str(error))
+    if unknown:
+        _refuse(unknown[0], getattr(args, "parser", parser))
     if "run" not in args:
         parser.print_help(sys.stderr)
         return MISUSED
@@ -68,6 +71,15 @@ def _run(argv: list[str]) -> int:
         args.run(args)
     sys.stdout.flush()
     return DONE
+
+
+def _refuse(word: str, parser: argparse.ArgumentParser) -> NoReturn:
+    """End with the options that are most like one that does not exist."""
+    if not word.startswith("-"):
+        parser.error(f"{word!r} is one argument too many")
+    option = word.partition("=")[0]
+    known = sorted(set(re.findall(r"--[a-z][a-z0-9-]*", parser.format_usage())))
+    parser.error(f"there is no option {option!r}: {nearest(option, known)}")
 
 
 def _with_run_file(argv: list[str]) -> list[str]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from predictree.cli.command import add_command, add_json
-from predictree.cli.console import print_json
+from predictree.cli.console import print_json, printable
 from predictree.cli.models import add_model, class_names, read_model, read_rows
 from predictree.cli.tables import add_reading, blaming
 from predictree.exceptions import InvalidInputError
@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> None:
     if args.json:
         print_json({"row": args.row, **explanation.to_dict()})
     else:
-        print(f"{file.place(args.row - 1)}\n{explanation}")
+        print(printable(f"{file.place(args.row - 1)}\n{explanation}"))
 
 
 def _named(model: Any, explanation: Explanation) -> Explanation:

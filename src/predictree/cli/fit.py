@@ -91,8 +91,7 @@ def run(args: argparse.Namespace) -> None:
     """Read, fit, save and show; or plan all that."""
     check_writable(args.output)
     check_writable(args.report)
-    if args.report is not None:
-        need("jinja2", "report", "--report")
+    check_extras(args)
     file = read_table(args)
     X, target = parted(file, args.target)
     task = task_of(args.task, target)
@@ -106,6 +105,15 @@ def run(args: argparse.Namespace) -> None:
         show_plan(done, args.json)
     else:
         save_and_show(done, args, len(X))
+
+
+def check_extras(args: argparse.Namespace) -> None:
+    """Raise now for a library that would be missed after the fit."""
+    require_polars()
+    if not args.plan:
+        need("skops.io", "persist", "saving a model")
+    if args.report is not None:
+        need("jinja2", "report", "--report")
 
 
 def show_plan(plan: Plan, as_json: bool) -> None:

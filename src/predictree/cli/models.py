@@ -12,6 +12,8 @@ from predictree.estimators import ToPsClassifier, ToPsRegressor
 from predictree.exceptions import DamagedModelError, InvalidInputError, UntrustedTypeError
 from predictree.persistence import summary_of
 
+NAMED = 10  # columns that a message names
+
 
 def add_model_file(parser: argparse.ArgumentParser) -> None:
     """Add the file of a model."""
@@ -38,6 +40,8 @@ def naming(path: str) -> Iterator[None]:
         yield
     except FileNotFoundError as error:
         raise InvalidInputError(f"{path}: there is no such file") from error
+    except OSError as error:
+        raise InvalidInputError(f"{path} cannot be read ({error.strerror})") from error
     except UntrustedTypeError as error:
         trust = " ".join(f"--trust {name}" for name in error.types)
         raise InvalidInputError(
@@ -80,14 +84,25 @@ def read_rows(args: argparse.Namespace, model: Any) -> tuple[TableFile, Any]:
     pl = require_polars()
     idle = {c.name for c in columns if not (c.splits or c.is_fitted)}
     absent = [c.name for c in columns if c.name not in file.frame.columns]
-    for name in absent:
-        if name not in idle:
-            raise InvalidInputError(
-                f"{file.path} has no column {name!r}, which the model needs: "
-                f"{nearest(name, file.frame.columns)}"
-            )
+    _check_all_there(file, [name for name in absent if name not in idle])
     frame = file.frame.with_columns([pl.lit(None).alias(name) for name in absent])
     return file, frame.select([c.name for c in columns])
+
+
+def _check_all_there(file: TableFile, lacking: list[str]) -> None:
+    """Raise if columns are lacking: name them all, as far as a line has room."""
+    if not lacking:
+        return
+    hint = nearest(lacking[0], file.frame.columns)
+    if len(lacking) == 1:
+        raise InvalidInputError(
+            f"{file.path} has no column {lacking[0]!r}, which the model needs: {hint}"
+        )
+    more = f" and {len(lacking) - NAMED} more" if len(lacking) > NAMED else ""
+    raise InvalidInputError(
+        f"{file.path} lacks {len(lacking)} columns that the model needs: "
+        f"{', '.join(map(repr, lacking[:NAMED]))}{more}. For the first, {hint}"
+    )
 
 
 def class_names(model: Any) -> list[str]:

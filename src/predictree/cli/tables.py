@@ -2,6 +2,7 @@
 
 import argparse
 import gzip
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -9,9 +10,10 @@ from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
-from predictree.cli.console import warn
+from predictree.cli.console import tell, warn
 from predictree.cli.csvfile import Layout, examine, line_of
 from predictree.exceptions import InvalidInputError, MissingExtraError, PredictreeError
 
@@ -19,6 +21,7 @@ MISSING = ("", "NA", "N/A", "NaN", "nan", "NULL", "null")
 LOOKED_AT = 10_000  # rows that tell what a column is, unless a later one contradicts
 PARQUET = b"PAR1"
 WRITTEN = (".csv", ".csv.gz", ".parquet")
+NAMED = 5  # columns that a message names
 AT_ONCE = 100_000  # rows that are written at a time
 
 
@@ -122,6 +125,7 @@ def _csv(path: Path, sep: str | None, missing: Sequence[str], texts: Sequence[st
         frame = pl.read_csv(path, infer_schema_length=LOOKED_AT, **how)
     except pl.exceptions.PolarsError:  # a later row has something else: look at all
         frame = _read_all(path, how)
+    frame.columns = list(layout.names)  # polars keeps doubled quotes
     file = TableFile(path, frame.head(len(frame) - layout.n_blank), layout)
     return _with_numbers(file, texts)
 
@@ -135,31 +139,53 @@ def _read_all(path: Path, how: dict[str, Any]) -> Any:
 
 
 def _with_numbers(file: TableFile, texts: Sequence[str]) -> TableFile:
-    """Turn columns of text that are all numbers into such; warn of those that mostly are."""
+    """Turn columns of text that are all numbers into such; warn of those that mostly are.
+
+    Where a comma separates no values, it may be the point of a number.
+    """
     pl = require_polars()
-    numbers = []
+    commas = file.layout is not None and file.layout.sep != ","
+    numbers, with_comma = [], []
     for column in file.frame.iter_columns():
         if column.dtype != pl.String or column.name in texts:
             continue
-        cast = column.str.strip_chars().cast(pl.Float64, strict=False)
+        pointed = _as_numbers(column, comma=True)
+        cast = pointed if commas else _as_numbers(column, comma=False)
         words = (column.is_not_null() & cast.is_null()).arg_true()
         if not len(words):
             numbers.append(cast)
-        elif _mostly_numbers(column):
-            first = int(words[0])
-            warn(
-                f"{file.place(first)}: column {column.name!r} is read as text because of "
-                f"{column[first]!r}; most of it is numbers. Correct it, or give --missing "
-                f"{column[first]!r} if it stands for a missing value"
-            )
+            with_comma += [column.name] if column.str.contains(",", literal=True).any() else []
+        elif pointed.drop_nulls().len() > 0.5 * column.drop_nulls().len():
+            _warn_of_text(file, column, int(words[0]))
+    if with_comma:
+        tell(f"{file.path}: decimal commas in {_listed(with_comma)}")
     return TableFile(file.path, file.frame.with_columns(numbers), file.layout)
 
 
-def _mostly_numbers(column: Any) -> bool:
-    """Whether more than half the values are numbers, with a decimal comma or a point."""
+def _as_numbers(column: Any, comma: bool) -> Any:
+    """Return text as numbers, missing where it is none."""
     pl = require_polars()
-    pointed = column.drop_nulls().str.strip_chars().str.replace(",", ".", literal=True)
-    return bool(pointed.cast(pl.Float64, strict=False).is_not_null().mean() > 0.5)
+    text = column.str.strip_chars()
+    pointed = text.str.replace(",", ".", literal=True) if comma else text
+    return pointed.cast(pl.Float64, strict=False)
+
+
+def _warn_of_text(file: TableFile, column: Any, first: int) -> None:
+    word = column[first]
+    remedy = (
+        "Write numbers with a point and without separators of thousands"
+        if re.fullmatch(r"\s*[-+]?\d[\d.,]*\s*", word)
+        else f"Correct it, or give --missing {word!r} if it stands for a missing value"
+    )
+    warn(
+        f"{file.place(first)}: column {column.name!r} is read as text because of {word!r}; "
+        f"most of it is numbers. {remedy}"
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - NAMED} more columns" if len(names) > NAMED else ""
+    return ", ".join(map(repr, names[:NAMED])) + more
 
 
 def check_writable(output: str | None, endings: Sequence[str] = ()) -> None:
@@ -173,6 +199,14 @@ def check_writable(output: str | None, endings: Sequence[str] = ()) -> None:
         raise InvalidInputError(f"{path} is a folder: give the name of a file")
     if not path.parent.is_dir():
         raise InvalidInputError(f"{path}: there is no folder {path.parent}: make it first")
+    try:
+        with TemporaryFile(dir=path.parent):
+            pass
+    except OSError as error:
+        raise InvalidInputError(
+            f"{path}: nothing can be written to the folder {path.parent} "
+            f"({error.strerror}): choose another"
+        ) from error
 
 
 def write_table(frame: Any, output: str | None) -> None:

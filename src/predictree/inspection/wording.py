@@ -9,7 +9,7 @@ from typing import Any
 from predictree.losses import probabilities
 
 MOST = 12  # columns whose contributions are listed
-LONG = 60  # characters of a cohort that are shown
+LONG = 60  # characters of a cohort or a name that are shown
 ROUNDING = 1e-9  # a difference below this is none
 
 
@@ -126,8 +126,7 @@ def _answer(found: dict[str, Any]) -> str:
     p = ", ".join(f"{label}: {share:.4f}" for label, share in found["probabilities"].items())
     text = f"prediction: {found['prediction']}\nprobabilities: {p}"
     target = found["target"]
-    if str(found["prediction"]) != target:
-        text += f"\nwhat follows is about {target}"
+    text += f"\nwhat follows is about {target}"
     if abs(found["probabilities"][target] - found["score"]) > ROUNDING:
         text += f"\nfrom a score of {found['score']:.6g}: scores are cut at 0 and made to sum to 1"
     return text
@@ -176,8 +175,8 @@ def _predictors(tree: dict[str, Any]) -> Section:
     return Section("", rows, (2, 3, 4, 5))
 
 
-def _short(cohort: str) -> str:
-    return cohort if len(cohort) <= LONG else f"…{cohort[1 - LONG :]}"
+def _short(words: str) -> str:
+    return words if len(words) <= LONG else f"…{words[1 - LONG :]}"
 
 
 def _elsewhere(tree: dict[str, Any], target: str | None) -> Section:
@@ -198,7 +197,7 @@ def _by_column(found: dict[str, Any]) -> Section:
     amounts = sorted(parts["columns"].items(), key=lambda item: -abs(item[1]))
     amounts = [(name, amount) for name, amount in amounts if amount]
     rows = [("column", "adds"), ("baseline", f"{parts['baseline']:.6g}")]
-    rows += [(name, f"{amount:+.6g}") for name, amount in amounts[:MOST]]
+    rows += [(_short(name), f"{amount:+.6g}") for name, amount in amounts[:MOST]]
     if amounts[MOST:]:
         others = sum(amount for _, amount in amounts[MOST:])
         rows.append((f"{len(amounts) - MOST} others", f"{others:+.6g}"))
@@ -220,6 +219,7 @@ def word(value: Any) -> str:
 
 def table(rows: Sequence[Sequence[str]], right: Iterable[int] = ()) -> str:
     """Lay out rows of words in columns, those in ``right`` flush right."""
+    rows = [[cell.replace("\n", " ") for cell in row] for row in rows]
     flush_right = set(right)
     widths = [max(len(row[j]) for row in rows) for j in range(len(rows[0]))]
     lines = []
