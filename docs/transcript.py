@@ -81,6 +81,7 @@ STEPS = [
 def main() -> None:
     """Run all steps and write the page."""
     with TemporaryDirectory() as folder:
+        subprocess.run(f"{PYTHON} --version", shell=True, cwd=folder, check=True)  # is it here?
         write_files(Path(folder))
         parts = [
             OPENING,

@@ -79,6 +79,8 @@ def test_one_row_at_a_time(regimes):
     model = ToPsRegressor("lr", random_state=0).fit(X, y)
     with pytest.raises(InvalidInputError, match="one row is wanted, and there are 2"):
         explain(model, X[:2])
+    with pytest.raises(InvalidInputError, match=r"a row is no dict: give a frame"):
+        explain(model, {"a": 1.0, "b": 2.0, "c": 3.0})
 
 
 def test_a_row_is_a_row_of_any_table(regimes):

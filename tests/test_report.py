@@ -171,6 +171,13 @@ def test_classes_and_a_lone_root(three):
     assert texts.count(NASTY) >= 1
 
 
+def test_the_dashed_line_is_told_of_where_there_is_one(value, regimes):
+    alone = ToPsRegressor("lr", max_depth=0, random_state=0).fit(*regimes)
+    for model, drawn in ((value, True), (alone, False)):
+        texts = " ".join(Page(render(describe(model))).texts)
+        assert ("dashed line" in texts) is drawn
+
+
 def test_an_undefined_loss_is_a_dash(three):
     model = copy(three)
     nothing = {"loss": None, "root_loss": None, "gain": None, "error": None}

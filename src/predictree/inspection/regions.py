@@ -208,7 +208,7 @@ def scorecard(
     if X is None and y is None:
         return _card(model, True, [_held_out(model, segment) for segment in model.segments_])
     if X is None or y is None:
-        raise InvalidInputError("scorecard got one of X and y: give both, or neither")
+        raise InvalidInputError("only one of X and y was given: give both, or neither")
     rows = Rows.of(model, X, y)
     after, before = model_scores(model, rows.features), root_scores(model, rows.features)
     draws = np.random.default_rng(random_state)

@@ -1,5 +1,6 @@
 """One row, as a user hands it over, in the numbers that trees see."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ def as_table(x: Any) -> Any:
     """Return a row as a table with a single row: a sequence of numbers or a Series becomes one."""
     if is_frame(x):
         return x
+    if isinstance(x, Mapping):
+        raise InvalidInputError("a row is no dict: give a frame, such as pandas.DataFrame([row])")
     if hasattr(x, "to_frame") and hasattr(x, "index"):  # a row of a pandas frame
         return x.to_frame().T
     return np.asarray(x)[None] if np.ndim(x) == 1 else x
