@@ -26,6 +26,7 @@ from predictree.exceptions import (
     ModelVersionWarning,
     UntrustedTypeError,
 )
+from predictree.inspection.summary import summarise
 from predictree.persistence import HEADER, PROTOCOL, dumps, loads
 from predictree.records import from_record, to_record
 from predictree.survival import ToPsSurvival
@@ -156,6 +157,13 @@ def check_no_rows(content):
         if name.endswith(".npy"):
             array = np.load(io.BytesIO(member), allow_pickle=False)
             assert lengths.isdisjoint(array.shape), (array.shape, array.dtype)
+
+
+def test_classes_that_json_does_not_know():
+    y = np.array(["2020-01-01", "2021-01-01"], dtype="datetime64[D]")[(value > 0).astype(int)]
+    model = ToPsClassifier("lr", **LONE).fit(X, y)
+    assert summarise(model)["classes"] == ["2020-01-01", "2021-01-01"]
+    np.testing.assert_array_equal(loads(dumps(model)).predict(X), model.predict(X))
 
 
 def test_a_loaded_model_can_be_fitted_again(fitted):

@@ -1,5 +1,7 @@
 """Exhaustive search and racing."""
 
+import pickle
+
 import numpy as np
 import pytest
 from sklearn.ensemble import HistGradientBoostingRegressor
@@ -9,7 +11,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from conftest import HELD_OUT
 from predictree import ToPsClassifier, ToPsRegressor, search
 from predictree.learners import adapt
-from predictree.losses import LogLoss
+from predictree.losses import LogLoss, SquaredError
 from predictree.partition import Partition
 from predictree.problem import Problem, Seeds
 from predictree.search import nested
@@ -129,6 +131,17 @@ def test_samples_are_nested_and_keep_the_classes():
     assert set(few) < set(more) < set(rows)
     for some, share in ((few, 1 / 9), (more, 1 / 3)):
         assert y[some].sum() == np.ceil(share * y[rows].sum())
+
+
+def test_what_is_computed_once_does_not_travel_with_tasks():
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    learner = adapt("a", DecisionTreeRegressor(), "regression", 1)
+    parts = Partition.from_codes(np.arange(30, dtype=np.int8) % 3)
+    problem = Problem(X, X[:, 0], None, parts, (learner,), SquaredError(), Seeds(0), view=np.square)
+    assert problem.seen is problem.seen
+    travelled = pickle.loads(pickle.dumps(problem))
+    assert "seen" not in vars(travelled)
+    np.testing.assert_array_equal(travelled.seen, problem.seen)
 
 
 def test_missing_to_the_left_and_to_the_right_are_two_families():

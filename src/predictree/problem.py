@@ -5,9 +5,10 @@ Those are fitting a predictor on a region, and the scores of rows that its model
 
 import zlib
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from math import ceil
+from typing import Any
 
 import numpy as np
 from sklearn.linear_model import Ridge
@@ -110,6 +111,10 @@ class Problem:
     categories: frozenset[int] = frozenset()
     view: View | None = None
     deadline: float | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what is computed once: it would travel with every task."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def shared(self, executor: Executor) -> "Problem":
         """Return the same problem, with its arrays at hand for the executor's processes."""

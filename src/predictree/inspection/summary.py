@@ -47,14 +47,14 @@ def summarise(model: Any) -> dict[str, Any]:
 
 
 def as_json(content: Any) -> Any:
-    """Return data with floats that JSON does not know replaced by None."""
+    """Return data with floats that JSON does not know replaced by None, and dates by text."""
     if isinstance(content, dict):
         return {str(key): as_json(value) for key, value in content.items()}
     if isinstance(content, list | tuple):
         return [as_json(value) for value in content]
     if isinstance(content, float) and not abs(content) < float("inf"):
         return None
-    return content
+    return content if content is None or isinstance(content, str | int | float) else str(content)
 
 
 def _nodes(model: Any, tree: Any) -> list[dict[str, Any]]:
