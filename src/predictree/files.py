@@ -20,8 +20,20 @@ def replacing(target: Path) -> Iterator[IO[bytes]]:
         if target.exists():
             draft.chmod(target.stat().st_mode)
         draft.replace(target)
+        _keep_names(target.parent)
     finally:
         draft.unlink(missing_ok=True)
+
+
+def _keep_names(folder: Path) -> None:
+    """Write a folder's names to the disk, where folders can be opened: a power cut keeps them."""
+    if os.name != "posix":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def clear_drafts(folder: Path) -> None:
