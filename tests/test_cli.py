@@ -779,3 +779,23 @@ def test_a_time_limit_saves_what_is_there(here, capsys):
     with pytest.raises(SystemExit, match="2"):
         main([*fit, "--time-limit", "soon"])
     assert "'soon' is no time, such as 90s, 10m or 2h" in capsys.readouterr().err
+
+
+def test_a_checkpoint_that_is_taken_up_is_told(capsys, here):
+    make_table().write_csv("t.csv")
+    call = [
+        "fit",
+        "t.csv",
+        "--target",
+        "effect",
+        "-o",
+        "m",
+        "--learners",
+        "lr",
+        "--checkpoint",
+        "c",
+    ]
+    assert "going on" not in run(capsys, *call)[2]
+    code, _, err = run(capsys, *call)
+    assert code == 0
+    assert "going on with the checkpoint c: nothing in it is fitted again" in err

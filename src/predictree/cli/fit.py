@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -98,6 +99,8 @@ def run(args: argparse.Namespace) -> None:
     y = labels(file, target, task)
     check_roles(file, args.role, X.columns)
     tell(f"{args.data}: {len(X)} rows, {X.width} features; {task} of {args.target!r}")
+    if args.checkpoint is not None and (Path(args.checkpoint) / "fit.json").exists():
+        tell(f"going on with the checkpoint {args.checkpoint}: nothing in it is fitted again")
     model = (TASKS[task].paper if args.paper else TASKS[task])(**settings(args))
     with blaming(file):
         done = model.plan(X, y) if args.plan else model.fit(X, y)
