@@ -1,4 +1,4 @@
-"""Results as lines of JSON: a header for every session, then one line for every fit.
+"""Results as lines of JSON: a header for every run of the command, then one line for every fit.
 
 A file can be added to after any interruption: a last line that was cut off is dropped, and what is
 known is not computed again.

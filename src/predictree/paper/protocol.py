@@ -160,7 +160,7 @@ def outcome_of(plan: Plan, column: Column, job: Job, draws: list[FloatArray]) ->
 
 
 def header_of(plan: Plan, columns: list[Column], command: str) -> dict[str, Any]:
-    """Return what a session is, for the first of its lines."""
+    """Return what a run of the command is, for the first of its lines."""
     experiment = plan.experiment
     return {
         "experiment": experiment.name,

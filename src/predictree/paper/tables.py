@@ -228,7 +228,7 @@ def plain(experiment: Experiment, results: Results) -> dict[str, Any]:
         for table in tables_of(experiment, results)
     ]
     about = {"experiment": experiment.name, "title": experiment.title, "loss": experiment.loss}
-    return {**about, "sessions": results.headers, "tables": _finite(tables)}
+    return {**about, "headers": results.headers, "tables": _finite(tables)}
 
 
 def _finite(content: Any) -> Any:
