@@ -359,25 +359,7 @@ def fetch_mnist(data_home: Any = None, *, return_X_y: bool = False, as_frame: bo
     70,000 images, of which the last 10,000 are MNIST's own for testing. The 400 features are the
     brightness of the central 20 × 20 pixels, in [0, 1].
 
-    Parameters
-    ----------
-    data_home : path, optional
-        Folder with MNIST's four ``idx`` files, gzipped or not; if they are not there, it will keep
-        what OpenML sends. Defaults to scikit-learn's data folder.
-    return_X_y : bool, default=False
-        Whether to return ``(data, target)`` instead of a Bunch.
-    as_frame : bool, default=False
-        Whether the data are a DataFrame and the labels a Series.
-
-    Returns
-    -------
-    Bunch
-        With ``data``, ``target``, ``feature_names`` and ``DESCR``.
-
-    Raises
-    ------
-    DatasetError
-        If the images cannot be had, or the fours and nines are not the right ones.
+    Parameters, what is returned and what is raised are those of `fetch_mnist49`.
     """
     images, labels = _mnist(Path(get_data_home(data_home)))
     y = labels.astype(np.int64)

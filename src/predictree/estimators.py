@@ -6,7 +6,7 @@ from abc import ABCMeta, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from math import ceil
 from numbers import Integral, Real
 from os import PathLike
@@ -31,6 +31,7 @@ from predictree.costs import cost_of_draws
 from predictree.encoding import Table, check_features, never_missing, numbers_of, read_table
 from predictree.exceptions import InvalidInputError, LearnerFailedWarning, RareClassWarning
 from predictree.execution import Executor, Failure
+from predictree.fitting import Grown, Imputations, Task, problem_of_tree
 from predictree.grower import FitFailure, Grower, LeafWeights, Watcher
 from predictree.imputation import Imputation, draw, fill_gaps, spread
 from predictree.inspection import Explanation, explain, export_text, plot_tree
@@ -38,7 +39,7 @@ from predictree.inspection.background import Background
 from predictree.learners import Learner, adapt, has_closed_form, resolve_learners
 from predictree.learners.adapter import take_rows, weight_keyword
 from predictree.learners.presets import is_named
-from predictree.learners.views import View, numeric_view, seen_by
+from predictree.learners.views import View, seen_by
 from predictree.losses import Error, Labels, Loss, decide, probabilities, resolve_loss
 from predictree.memory import MemoryLimit, bytes_of
 from predictree.mixing import Mixer
@@ -85,57 +86,6 @@ PAPER: dict[str, Any] = {
 }
 NO_PART = -1  # in partition_: a row of weight zero
 RARE = 50  # rows of a class below which a warning is due
-
-
-Imputations = list[tuple[Imputation | None, FloatArray]]
-
-
-@dataclass(frozen=True, slots=True)
-class Grown:
-    """One tree, what judges it, and how it grew."""
-
-    tree: Tree
-    problem: Problem
-    evidence: Evidence
-    failures: list[FitFailure]
-    fits: FitCount
-    stopped: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """What a fit is to do: everything read and checked."""
-
-    table: Table
-    columns: dict[str, Any]
-    drawn: Imputations
-    loss: Loss
-    learners: tuple[Learner, ...]
-    refused: list[FitFailure]
-    split_up: Callable[[Seeds], Partition]
-    limits: Limits
-    n_trees: int
-    entropy: int
-    start: float
-    time_limit: float | None
-    checkpoint: Checkpoint | None
-
-    @property
-    def deadline(self) -> float | None:
-        """Moment after which no fit is begun."""
-        return None if self.time_limit is None else self.start + self.time_limit
-
-    def is_over(self, last: Grown) -> bool:
-        """Whether no further tree is to be grown."""
-        late = self.deadline is not None and time.monotonic() >= self.deadline
-        return late or last.stopped is not None
-
-    def problem(self, tree: int, mixes: bool) -> Problem:
-        """Return the problem of one tree."""
-        seeds = Seeds(self.entropy, tree)
-        parts = self.split_up(seeds).pooled() if mixes else self.split_up(seeds)
-        X = self.drawn[tree % len(self.drawn)][1]
-        return _problem(self.table, X, parts, self.learners, self.loss, seeds, self.deadline)
 
 
 class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
@@ -252,7 +202,7 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
 
     def _prepare(
         self, X: Any, y: Any, sample_weight: Any, partition: Any, groups: Any, fit_params: Any
-    ) -> "Task":
+    ) -> Task:
         """Read and check everything that a fit needs."""
         start, limits = time.monotonic(), self._limits()
         named = resolve_learners(self.learners, self._task)
@@ -323,7 +273,7 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
             named = resolve_learners(preset, twin._task)
             learners, loss = twin._portfolio(named, table, filled, groups, fit_params)
             learners, refused = twin._within_memory(learners, table, filled, share)
-            return _problem(table, filled, parts, learners, loss, seeds, None), refused
+            return problem_of_tree(table, filled, parts, learners, loss, seeds, None), refused
 
         prepared = time.perf_counter() - start
         draws = cost_of_draws(table.schema, table.X) if imputed else None
@@ -363,7 +313,7 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
         n_train = len(X) if self.refit else ceil(share * len(X))
         return limit.sieve(learners, X, table.y, n_train)
 
-    def _grow(self, task: "Task", before: list["Grown"], context: Any) -> "Grown":
+    def _grow(self, task: Task, before: list[Grown], context: Any) -> Grown:
         """Grow the next tree: partition, search, weigh, freeze."""
         mixes = self.weights == "shrunk"
         problem = task.problem(len(before), mixes)
@@ -381,7 +331,7 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
             stopped = grower.grow()
             return self._frozen(problem, grower, stopped)
 
-    def _frozen(self, problem: Problem, grower: Grower, stopped: str | None) -> "Grown":
+    def _frozen(self, problem: Problem, grower: Grower, stopped: str | None) -> Grown:
         """Weigh and freeze a tree as it stands."""
         weights = self._leaf_weights(problem, grower)
         tree = grower.freeze(weights, self.refit)
@@ -419,7 +369,7 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
             "versions": digest_of(sklearn.__version__, np.__version__),
         }
 
-    def _init_callbacks(self, X: Any, y: Any, task: "Task") -> Any:
+    def _init_callbacks(self, X: Any, y: Any, task: Task) -> Any:
         """Return the context of scikit-learn's callbacks, if there are any."""
         if not getattr(self, "_skl_callbacks", None):
             return None
@@ -427,7 +377,7 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
         return context
 
-    def _watcher(self, task: "Task", before: list["Grown"], context: Any) -> Watcher:
+    def _watcher(self, task: Task, before: list[Grown], context: Any) -> Watcher:
         """Return what is told how a tree grows."""
         tree = f"tree {len(before) + 1}, " if task.n_trees > 1 else ""
         watchers: list[Watcher] = []
@@ -462,7 +412,7 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
             return self.search
         return "exhaustive" if all(map(has_closed_form, learners)) else "racing"
 
-    def _fitted(self, task: "Task", grown: list["Grown"]) -> dict[str, Any]:
+    def _fitted(self, task: Task, grown: list[Grown]) -> dict[str, Any]:
         """Return the attributes of a finished fit: nothing of the estimator changes before."""
         trees = tuple(one.tree for one in grown)
         first, table = grown[0].problem, task.table
@@ -995,22 +945,6 @@ def _check_number(name: str, value: Any, kind: type, least: int) -> None:
     if not isinstance(value, kind) or isinstance(value, bool) or not value >= least:  # type: ignore[operator]
         what = "a whole number" if kind is Integral else "a number"
         raise InvalidInputError(f"{name}={value!r}: it must be {what} of at least {least}")
-
-
-def _problem(
-    table: Table,
-    X: FloatArray,
-    parts: Partition,
-    learners: tuple[Learner, ...],
-    loss: Loss,
-    seeds: Seeds,
-    deadline: float | None,
-) -> Problem:
-    """Return the problem of one tree, on rows whose gaps may have been filled."""
-    return Problem(
-        X, table.y, table.weight, parts, learners, loss, seeds, table.schema.splittable,
-        table.schema.categories, numeric_view(table.schema, X), deadline,
-    )  # fmt: skip
 
 
 def _verdict(repeats: list[tuple[Problem, Evidence]]) -> Verdict:
