@@ -21,6 +21,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from conftest import Spy
 from predictree import ToPsClassifier, ToPsRegressor
 from predictree.exceptions import InvalidInputError
+from predictree.kernels import mixtures_of_sides
 from predictree.losses import AUC, CallableLoss, Judged, LogLoss, SquaredError
 from predictree.partition import assign_folds
 from predictree.simplex import shrunk_log_loss, simplex_quadratic
@@ -70,6 +71,17 @@ def test_strength_moves_the_weights_from_free_to_bound():
     np.testing.assert_allclose(found[-1], toward, atol=1e-3)
     distances = [np.abs(w - toward).sum() for w in found]
     assert distances == sorted(distances, reverse=True)
+
+
+def test_a_side_in_one_fold_alone_keeps_its_parents_weights():
+    """Without that fold it has no row to find weights on."""
+    rng = np.random.default_rng(0)
+    fold, left = np.repeat([0, 1], 6), np.arange(12) < 6
+    start, toward = np.array([0.5, 0.5]), np.array([[1.0, 0.0], [0.0, 1.0]])
+    basis = rng.uniform(0.5, 1.5, size=(12, 1, 2))
+    weights = mixtures_of_sides(basis, np.ones(12), left, fold, start, toward, 1.0, True)
+    np.testing.assert_allclose(weights[0, 0], toward[0])
+    assert weights.sum(axis=2) == pytest.approx(1.0)
 
 
 def test_a_lone_root_is_the_stack_of_its_learners(regimes):

@@ -170,7 +170,9 @@ def mixtures_of_sides(
             for f in range(n_folds):
                 if np.abs(weights[side, f] - start).max() > FAR:
                     mine = (left == (side == 0)) & (fold != f)
-                    _newton_steps(basis[mine, 0], mass[mine], toward[f], strength, weights[side, f])
+                    if mass[mine].sum() > 0:
+                        seen = basis[mine, 0]
+                        _newton_steps(seen, mass[mine], toward[f], strength, weights[side, f])
     return weights
 
 
