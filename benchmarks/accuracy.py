@@ -109,11 +109,17 @@ class AutoGluon:
     predict_proba = predict
 
 
-def autogluon(args, done, name, split, task, X, y):
+def autogluon(args, name, split, task, X, y):
     """Return AutoGluon with the time that the tree had, ten seconds at least."""
-    ours = [r["seconds"] for r in done if (r["set"], r["split"]) == (name, split)
-            and r["what"].startswith("tree λ")]  # fmt: skip
+    tree = f"{prefix(args.learners)}tree λ"
+    ours = [r["seconds"] for r in records(args.out)
+            if (r["set"], r["split"]) == (name, split) and r["what"].startswith(tree)]  # fmt: skip
     return AutoGluon(args.autogluon, max(ours[-1], 10.0), task, X, y)
+
+
+def prefix(learners):
+    """What names of fits begin with, to tell one portfolio's from another's."""
+    return "" if learners == "default" else f"{learners} "
 
 
 def variants(task, seed, args):
@@ -121,7 +127,7 @@ def variants(task, seed, args):
     settings = {"random_state": seed, "n_jobs": args.jobs, "learners": args.learners}
     kind = "regression" if task == "regression" else "classification"
     learners = dict(resolve_learners(args.learners, kind))
-    whose = "" if args.learners == "default" else f"{args.learners} "
+    whose = prefix(args.learners)
     named = {f"{whose}stack": {"max_depth": 0}}
     for shrinkage in args.shrinkage:
         for se in args.min_gain_se:
@@ -152,8 +158,9 @@ def run(args):
             train, test = order[:cut][: args.rows], order[cut:]
             everything = list(variants(task, split, args))
             if args.autogluon:
-                fit = partial(autogluon, args, records(args.out), name, split, task)
-                everything.append(("AutoGluon", fit))
+                beside = "" if args.learners == "default" else f" beside {args.learners}"
+                fit = partial(autogluon, args, name, split, task)
+                everything.append((f"AutoGluon{beside}", fit))
             for what, fit in everything:
                 if (name, split, what) in done:
                     continue
@@ -165,7 +172,7 @@ def run(args):
                 answer = (
                     model.predict(X[test]) if task == "regression" else model.predict_proba(X[test])
                 )
-                if what == "AutoGluon":
+                if isinstance(model, AutoGluon):
                     seconds = round(time.perf_counter() - start, 1)
                 known = {row.tobytes() for row in X[train]}
                 new = np.array([row.tobytes() not in known for row in X[test]])
