@@ -1,5 +1,7 @@
 """Exhaustive trees equal the naive oracle, node by node, and so do their predictions."""
 
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,7 +11,7 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from predictree import ToPsClassifier, ToPsRegressor
+from predictree import ToPsClassifier, ToPsRegressor, weights
 from reference.losses import LOSSES
 from reference.naive import NaiveToPs
 
@@ -51,11 +53,11 @@ def problems(draw, n_classes):
         "min_samples_val": draw(st.integers(1, 5)),
         "max_depth": draw(st.integers(0, 3)),
     }
-    return X, y, part, chosen, limits
+    return X, y, part, chosen, limits, draw(st.sampled_from([0, 2, weights.ROWS_A_WEIGHT]))
 
 
 def fit_both(problem, loss, n_classes):
-    X, y, part, chosen, limits = problem
+    X, y, part, chosen, limits, rows_a_weight = problem
     portfolio = CLASSIFICATION if n_classes > 1 else REGRESSION
     estimator = ToPsClassifier if n_classes > 1 else ToPsRegressor
     if loss == "error" and n_classes == 2:  # the oracle takes the first class at ½, always
@@ -64,13 +66,15 @@ def fit_both(problem, loss, n_classes):
     model = estimator(
         learners, loss=loss, search="exhaustive", weights="path", min_gain_se=0.0, **limits
     )
-    model.fit(X, y, partition=part)
+    with patch.object(weights, "ROWS_A_WEIGHT", rows_a_weight):
+        model.fit(X, y, partition=part)
     oracle = NaiveToPs(
         [portfolio[name] for name in chosen],
         loss,
         limits["n_thresholds"],
         (limits["min_samples_leaf"], limits["min_samples_val"]),
         limits["max_depth"],
+        rows_a_weight,
     ).fit(X, y, part)
     return model, oracle, chosen
 
@@ -109,7 +113,9 @@ def test_equals_the_oracle(loss, n_classes, data):
     y, leaves, V2 = problem[1], model.apply(X), problem[2] == 2
     for leaf in np.unique(leaves):  # their weights need not be unique, but their loss is
         rows = V2 & (leaves == leaf)
-        if len(set(y[rows])) > 1 and rows.sum() >= problem[4]["min_samples_val"]:
+        n_weights = len(model.tree_[leaf].weights)
+        enough = max(problem[4]["min_samples_val"], problem[5] * n_weights)
+        if len(set(y[rows])) > 1 and rows.sum() >= enough:
             found, least = (LOSSES[loss](y[rows], s[rows]) for s in (H, expected))
             assert found == pytest.approx(least, rel=1e-4, abs=1e-5)
 

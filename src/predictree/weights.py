@@ -13,6 +13,8 @@ from predictree.simplex import simplex_absolute, simplex_least_squares, simplex_
 from predictree.tree import FloatArray, IntArray
 from predictree.verdict import Evidence
 
+ROWS_A_WEIGHT = 10  # of V², so that the weights of a path are more than noise
+
 
 def weigh(problem: Problem, grower: Grower, min_rows: int) -> dict[int, list[Share]]:
     """Return w*(Π): for every leaf the weights of the nodes on its path, from the root down."""
@@ -73,12 +75,15 @@ def evidence(problem: Problem, grower: Grower, weights: LeafWeights) -> Evidence
 def weighing_rows(problem: Problem, leaf: GrowingNode, min_rows: int) -> IntArray:
     """Return V² of the leaf, or of the nearest enclosing node that has enough rows.
 
-    Enough is ``min_rows`` and, in a classification, two classes. The root's has to do.
+    Enough is ``min_rows``, ten for each of the path's weights and, in a classification, two
+    classes. The root's has to do.
     """
-    for node in reversed(leaf.ancestry()):
+    path = leaf.ancestry()
+    enough = max(min_rows, ROWS_A_WEIGHT * len(path))
+    for node in reversed(path):
         y = problem.y[node.region.v2]
         varied = problem.n_outputs == 1 or len(np.unique(y)) > 1
-        if len(y) >= min_rows and varied:
+        if len(y) >= enough and varied:
             return node.region.v2
     return problem.root.v2
 

@@ -36,10 +36,11 @@ def thresholds(values, n):
 class NaiveToPs:
     """Nodes are dicts in breadth-first order; a node's rows are a mask over the data."""
 
-    def __init__(self, learners, loss, n_thresholds, least_rows, max_depth):
+    def __init__(self, learners, loss, n_thresholds, least_rows, max_depth, rows_a_weight):
         self.learners, self.name, self.L = learners, loss, LOSSES[loss]
         self.n_thresholds, self.max_depth = n_thresholds, max_depth
         self.least_rows = least_rows  # of S and of V1, on either side of a split
+        self.rows_a_weight = rows_a_weight  # of V2, for the weights of a path
 
     def fit(self, X, y, part):
         self.k = 1 if self.name in ("mse", "mae") else len(set(y))
@@ -106,7 +107,8 @@ class NaiveToPs:
         """Algorithm 2: (weight, predictor) for every node on the path."""
         enclosing = [self.nodes[j]["rows"] & self.V2 for j in reversed(self.path(i))]
         varied = [z for z in enclosing if self.k == 1 or len(set(self.y[z])) > 1]
-        rows = next((z for z in varied if sum(z) >= self.least_rows[1]), self.V2)
+        enough = max(self.least_rows[1], self.rows_a_weight * len(enclosing))
+        rows = next((z for z in varied if sum(z) >= enough), self.V2)
         hs = [self.nodes[j]["h"][2] for j in self.path(i)]
         s = np.stack([h(self.X[rows]) for h in hs], axis=-1)
         return list(zip(WEIGHTS.get(self.name, WEIGHTS["mse"])(self.y[rows], s), hs))
