@@ -64,6 +64,23 @@ def test_fits_are_counted(regimes):
     assert model.fits_.made == 2 * len(TREES) * 8
 
 
+def test_a_perfect_node_is_not_searched():
+    """With a loss that has a least value; of a callable nobody knows."""
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    y = X[:, 0] > 0
+    stump = [("stump", DecisionTreeClassifier(max_depth=1, random_state=0))]
+
+    def wrong(y_true, y_score):
+        return np.mean(y_true != (y_score > 0.5))
+
+    known, unknown = (
+        ToPsClassifier(stump, loss=loss, search="exhaustive", random_state=0, **HELD_OUT).fit(X, y)
+        for loss in ("error", wrong)
+    )
+    assert known.tree_[0].loss == unknown.tree_[0].loss == 0
+    assert known.fits_.exhaustive == 0 < unknown.fits_.exhaustive
+
+
 def test_a_growing_share_of_the_rows(regimes, monkeypatch, spy):
     X, y = regimes
     monkeypatch.setattr(search, "LEAST_ROWS", 1)

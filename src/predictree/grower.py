@@ -283,7 +283,8 @@ class Grower:
     def _is_final(self, node: GrowingNode) -> bool:
         """Whether a node is not to be split whatever the gain."""
         at_limit = self.limits.max_depth is not None and node.depth >= self.limits.max_depth
-        return at_limit or not np.isfinite(node.loss)
+        perfect = node.loss <= self.problem.loss.least + self.limits.min_gain
+        return at_limit or perfect or not np.isfinite(node.loss)
 
     def _decide(self, node: GrowingNode) -> Step:
         """Search a node, keep what the best split needs, and write it in the journal."""

@@ -58,12 +58,15 @@ class Loss(ABC):
     proper : bool
         Whether it judges probabilities. Then a regressor's scores are clipped and made to sum to
         one before they are mixed; a ranking loss wants them raw.
+    least : float
+        No scores have less: a node that has it already is not searched.
     """
 
     name: str
     task: str = ""
     combination: Combination = "squares"
     proper: bool = False
+    least: float = -np.inf
 
     @abstractmethod
     def value(self, rows: Judged, scores: FloatArray) -> float:
@@ -130,6 +133,7 @@ class LogLoss(AdditiveLoss):
 
     name = "log_loss"
     task = "classification"
+    least = 0.0
     combination: Combination = "log"
     proper = True
 
@@ -143,6 +147,7 @@ class Brier(AdditiveLoss):
 
     name = "brier"
     task = "classification"
+    least = 0.0
     proper = True
 
     def per_row(self, y: Labels, scores: FloatArray) -> FloatArray:
@@ -163,6 +168,7 @@ class Error(AdditiveLoss):
     half_is_second: bool = False
     name = "error"
     task = "classification"
+    least = 0.0
 
     def per_row(self, y: Labels, scores: FloatArray) -> FloatArray:
         """Return 1 where the decision is wrong."""
@@ -174,6 +180,7 @@ class SquaredError(AdditiveLoss):
 
     name = "mse"
     task = "regression"
+    least = 0.0
 
     def per_row(self, y: Labels, scores: FloatArray) -> FloatArray:
         """Return the squared residual of every row."""
@@ -189,6 +196,7 @@ class AbsoluteError(AdditiveLoss):
 
     name = "mae"
     task = "regression"
+    least = 0.0
     combination: Combination = "absolute"
 
     def per_row(self, y: Labels, scores: FloatArray) -> FloatArray:
@@ -211,6 +219,7 @@ class AUC(Loss):
 
     name = "auc"
     task = "classification"
+    least = 0.0
 
     def value(self, rows: Judged, scores: FloatArray) -> float:
         """Return 1 − AUC."""

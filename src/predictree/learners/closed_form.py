@@ -29,6 +29,8 @@ CHUNK = 4096  # rows gathered at a time: they stay in the cache for the product
 class Design:
     """S(C) and V¹(C) of one node, centred and scaled, for the closed forms to share.
 
+    Features that never vary on S(C) are left out: a coefficient of theirs is zero.
+
     Attributes
     ----------
     train : array of shape (n, 1 + d + t)
@@ -38,6 +40,10 @@ class Design:
         The features of V¹(C), with the centre and scale of S(C).
     rows : array of shape (n,)
         The rows of S(C) in X.
+    columns : array of shape (d,)
+        The features that vary, as columns of X.
+    width : int
+        Columns of X.
     center, scale : arrays of shape (d,)
         What was taken off each feature, and what it was divided by then.
     n_outputs : int
@@ -52,6 +58,8 @@ class Design:
     train: AnyArray
     judged: AnyArray
     rows: IntArray
+    columns: IntArray
+    width: int
     center: FloatArray
     scale: FloatArray
     n_outputs: int
@@ -82,21 +90,29 @@ class Design:
         center = _means(features)
         features -= center
         scale = _lengths(features, center)
-        features /= scale
-        label_center, label_scale = _fill_targets(design[:, d + 1 :], y[train], n_outputs)
-        held = X[judged]
+        columns = np.flatnonzero(scale)
+        for place, column in enumerate(columns):  # in place: a copy could be too much
+            if place < column:
+                features[:, place] = features[:, column]
+        center, scale = center[columns], scale[columns]
+        design = design[:, : 1 + len(columns) + n_targets]
+        design[:, 1 : 1 + len(columns)] /= scale
+        label_center, label_scale = _fill_targets(
+            design[:, 1 + len(columns) :], y[train], n_outputs
+        )
+        held = X[judged] if len(columns) == d else np.take(X[judged], columns, axis=1)
         np.copyto(held, center, where=np.isnan(held))
         held -= center
         held /= scale
         return cls(
-            design, held, train, center, scale, n_outputs, label_center, label_scale,
+            design, held, train, columns, d, center, scale, n_outputs, label_center, label_scale,
             fold[train], fold[judged], n_folds,
         )  # fmt: skip
 
     @property
     def n_features(self) -> int:
-        """Columns of X."""
-        return len(self.scale)
+        """Features that vary."""
+        return len(self.columns)
 
     @cached_property
     def gaps(self) -> FloatArray:
@@ -126,11 +142,9 @@ def _means(features: FloatArray) -> FloatArray:
 
 
 def _lengths(features: FloatArray, center: FloatArray) -> FloatArray:
-    """Root mean squares of centred columns; 1 for those that are constant up to rounding."""
+    """Root mean squares of centred columns; 0 for those that are constant up to rounding."""
     length = np.sqrt(np.einsum("ij,ij->j", features, features) / len(features))
-    constant = length <= 1e-13 * np.abs(center)
-    features[:, constant] = 0.0
-    return np.where(constant | (length == 0), 1.0, length)
+    return np.where(length <= 1e-13 * np.abs(center), 0.0, length)
 
 
 def _gap(column: FloatArray) -> float:
@@ -260,6 +274,8 @@ def training_sums(cells: AnyArray, n_folds: int) -> AnyArray:
     """Turn sums over cells into sums over training sets: (q, 2, n_folds, …), left and right."""
     xp = cells.__array_namespace__()
     by_bin = xp.reshape(cells, (-1, 1 + n_folds, *cells.shape[1:]))
+    if by_bin.shape[0] == 2:  # one split: nothing to cumulate
+        return without_fold(by_bin[None, ...], n_folds)
     left = xp.cumulative_sum(by_bin[:-1, ...], axis=0)
     # The right is summed anew: a difference would round more.
     right = xp.flip(xp.cumulative_sum(xp.flip(by_bin[1:, ...], axis=0), axis=0), axis=0)

@@ -111,9 +111,11 @@ class LinearForm:
             np.full((n_folds, self.design.n_features), self.alpha),
             lambda f: np.flatnonzero(fold != f),
         )
-        raw = coefficients / self.design.scale[:, None] * self.design.label_scale
+        slopes = coefficients / self.design.scale[:, None] * self.design.label_scale
         level = intercepts * self.design.label_scale + self.design.label_center
-        level = level - np.einsum("d,fdt->ft", self.design.center, raw)
+        level = level - np.einsum("d,fdt->ft", self.design.center, slopes)
+        raw = np.zeros((n_folds, self.design.width, slopes.shape[-1]))
+        raw[:, self.design.columns] = slopes
         labels = on_host(self.design.train[:, self.design.n_features + 1 :])
         return tuple(self._model(raw[f].T, level[f], labels[fold != f]) for f in range(n_folds))
 
