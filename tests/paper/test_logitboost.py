@@ -36,7 +36,7 @@ def test_two_classes_by_a_naive_loop(data, max_depth):
     for _ in range(12):
         p = [np.exp(f) / (np.exp(f) + np.exp(-f)) for f in F]
         z = [min(1 / q, 4.0) if label else max(-1 / (1 - q), -4.0) for label, q in zip(y, p)]
-        w = [max(q * (1 - q), 2 * np.finfo(float).eps) for q in p]
+        w = [(label - q) / bounded for label, q, bounded in zip(y, p, z)]
         tree = DecisionTreeRegressor(max_depth=max_depth, random_state=random)
         step = tree.fit(X, z, sample_weight=w).predict(X)
         F = [f + 0.5 * s for f, s in zip(F, step)]
@@ -56,8 +56,9 @@ def test_three_classes_by_a_naive_loop(data):
         p = np.exp(F) / np.exp(F).sum(axis=1)[:, None]
         f = np.zeros_like(F)
         for j in range(3):
-            w = p[:, j] * (1 - p[:, j])
-            z = np.clip(((y == j) - p[:, j]) / w, -4, 4)
+            miss = (y == j) - p[:, j]
+            z = np.clip(miss / (p[:, j] * (1 - p[:, j])), -4, 4)
+            w = miss / z
             tree = DecisionTreeRegressor(max_depth=1, random_state=random)
             f[:, j] = tree.fit(X, z, sample_weight=w).predict(X)
         for j in range(3):
@@ -89,8 +90,16 @@ def test_a_weight_counts_like_repetitions(data):
 def test_working_responses_stay_bounded():
     z, w = working_response(np.array([True, False, True]), np.array([0.0, 1.0, 0.5]), 3.0)
     assert z.tolist() == [3, -3, 2]
-    assert (w > 0).all()
-    assert w[2] == 0.25
+    np.testing.assert_allclose(w, [1 / 3, 1 / 3, 0.25])
+
+
+def test_a_rare_class_keeps_its_share():
+    """One row in twenty, for which 1 / p is above its bound: the mean probability is right."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4000, 2))
+    y = rng.random(4000) < 0.05 * np.exp(0.5 * X[:, 0])
+    p = LogitBoostClassifier(60, random_state=0).fit(X, y).predict_proba(X)[:, 1]
+    assert p.mean() == pytest.approx(y.mean(), rel=0.02)
 
 
 def test_one_tree_for_two_classes_is_as_two_that_mirror_each_other():

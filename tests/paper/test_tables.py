@@ -110,6 +110,17 @@ def test_all_rows_of_the_paper_are_there_in_its_order():
     assert lr.difference == pytest.approx(0.1 - 0.0669)
 
 
+def test_what_was_chosen_is_told():
+    chosen = results({"lr": [[0.3, 0.4]], "dtree": [[0.2, 0.2], [0.3, 0.1]]})
+    for key, line in chosen.lines.items():
+        if line["algorithm"] == "dtree":
+            size = 20 if key[1:3] == (0, 0) else 100
+            line["settings"] = {"min_samples_leaf": size, "tried": 3, "tuned_on": 5}
+    (table,) = tables.tables_of(EXPERIMENTS["bank"], chosen)
+    told = " ".join(tables.notes_of(EXPERIMENTS["bank"], chosen, table))
+    assert "how often: dtree min_samples_leaf=100 (3), min_samples_leaf=20 (1). " in told
+
+
 def test_one_split_has_no_corrected_p_value():
     heart = EXPERIMENTS["heart-flchain"]
     (table,) = tables.tables_of(heart, results({"tops-lr": [[0.1], [0.2]], "lr": [[0.3], [0.2]]}))

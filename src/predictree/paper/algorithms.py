@@ -65,6 +65,7 @@ LABELS = {
     "rf": "Random Forest",
     "svm": "rbf SVM",
     "xgboost": "XGBoost",
+    "xgboost-default": "XGBoost, its defaults",
     "smoti": "Malerba (2004)",
     "potts": "Potts (2005)",
     "deepboost-stump": "DB/Stump",

@@ -32,6 +32,8 @@ HELD_OUT = 0.2  # of the training fold, to choose hyper-parameters by
 FEW = 4000  # rows to tune a support vector machine or DeepBoost on
 CACHE = 1000  # megabytes of kernel values
 
+ABOUT_CHOICE = ("held_out_loss", "tried", "tuned_on")  # beside what was chosen
+
 Grid = Mapping[str, list[Any]]
 
 
@@ -100,7 +102,8 @@ class Baseline:
         )
         losses = [self._loss(work, params, train, held) for params in candidates]
         best = int(np.argmin(losses))
-        told = {"held_out_loss": losses[best], "tried": len(candidates), "tuned_on": len(rows)}
+        about = (losses[best], len(candidates), len(rows))
+        told = dict(zip(ABOUT_CHOICE, about, strict=True))
         return candidates[best], _plain(candidates[best]) | told
 
     def _tuning_rows(self, work: Work) -> IntArray:
@@ -133,16 +136,14 @@ def of_regressor(make: Callable[[], Any], seed: int) -> IndicatorClassifier:
     return IndicatorClassifier(_seeded(make(), seed))
 
 
-def xgboost(seed: int) -> Any:
+def xgboost(seed: int, **params: Any) -> Any:
     """Return XGBoost, or say how to get it."""
     if find_spec("xgboost") is None:
         raise MissingExtraError(
             "XGBoost is not here: pip install 'predictree[boosted]', or leave xgboost out of "
             "--algorithms"
         )
-    return import_module("xgboost").XGBClassifier(
-        learning_rate=0.1, tree_method="hist", n_jobs=1, random_state=seed
-    )
+    return import_module("xgboost").XGBClassifier(n_jobs=1, random_state=seed, **params)
 
 
 def ours(module: str, name: str, seed: int) -> Any:
@@ -176,6 +177,7 @@ def _support_vectors(seed: int) -> Any:
 PRICES = [1e-5, 1e-4, 1e-3]  # of DeepBoost's complexity, λ and β
 PRICED: Grid = {"lam": PRICES, "beta": PRICES}
 L1: Grid = {"beta": PRICES}
+SIZES: Grid = {"regressor__min_samples_leaf": [None, 300, 1000]}  # of model trees; None: their own
 
 BASELINES: dict[str, Baseline] = {
     "adaboost": Baseline(
@@ -189,7 +191,9 @@ BASELINES: dict[str, Baseline] = {
     "lasso": Baseline(partial(of_regressor, Lasso), {"regressor__alpha": [1e-5, 1e-4, 1e-3]}),
     "lr": Baseline(partial(of_regressor, partial(LinearRegression, tol=1e-12))),
     "logit": Baseline(_logistic, {"logisticregression__C": [0.01, 1.0, 100.0]}),
-    "logitboost": Baseline(partial(ours, "logitboost", "LogitBoostClassifier")),
+    "logitboost": Baseline(
+        partial(ours, "logitboost", "LogitBoostClassifier"), {"n_estimators": [50, 200]}
+    ),
     "mlp": Baseline(_neural_net, {"mlpclassifier__hidden_layer_sizes": [(50,), (100, 50)]}),
     "rf": Baseline(
         lambda seed: RandomForestClassifier(200, random_state=seed),
@@ -198,9 +202,12 @@ BASELINES: dict[str, Baseline] = {
     "svm": Baseline(
         _support_vectors, {"svc__C": [0.1, 1.0, 10.0], "svc__gamma": ["scale", 0.001]}, FEW
     ),
-    "xgboost": Baseline(xgboost, {"n_estimators": [100, 300], "max_depth": [3, 6]}),
-    "smoti": Baseline(partial(regressor_of_ours, "smoti", "SMOTIRegressor")),
-    "potts": Baseline(partial(regressor_of_ours, "potts", "ResidualModelTreeRegressor")),
+    "xgboost": Baseline(
+        partial(xgboost, learning_rate=0.1), {"n_estimators": [100, 300], "max_depth": [3, 6]}
+    ),
+    "xgboost-default": Baseline(xgboost),
+    "smoti": Baseline(partial(regressor_of_ours, "smoti", "SMOTIRegressor"), SIZES),
+    "potts": Baseline(partial(regressor_of_ours, "potts", "ResidualModelTreeRegressor"), SIZES),
     "deepboost-stump": Baseline(partial(variant, "DB/Stump"), PRICED, FEW),
     "deepboost-trees-e": Baseline(partial(variant, "DB/Trees_E"), PRICED, FEW),
     "deepboost-trees-l": Baseline(partial(variant, "DB/Trees_L"), PRICED, FEW),

@@ -1,7 +1,9 @@
 """LogitBoost: additive logistic regression, each round a weighted least squares fit of a tree.
 
 From the paper [1]_: Algorithms 3 (two classes) and 6 (more): working responses
-z = (y* - p) / (p (1 - p)) with weights p (1 - p), held to [-z_max, z_max] and away from zero.
+z = (y* - p) / (p (1 - p)) with weights p (1 - p), held to [-z_max, z_max] and away from zero. Where
+z is held, the weight is (y* - p) / z, so that the slope of the likelihood stays what it is: with
+p (1 - p) a class rarer than 1 / z_max would count for too little, and end at probability zero.
 With two classes the second algorithm is the first, as its two trees are each other's negatives; so
 one is grown. Settled here: base learners are scikit-learn's regression trees, z_max is 4 (the paper
 says 2 to 4), and weights of rows multiply those of the working responses.
@@ -144,9 +146,9 @@ class LogitBoostClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 def working_response(
     indicator: BoolArray, p: FloatArray, z_max: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Return z = (y* - p) / (p (1 - p)), bounded, and its weights p (1 - p)."""
-    weight = np.maximum(p * (1 - p), LEAST_WEIGHT)
-    return np.clip((indicator - p) / weight, -z_max, z_max), weight
+    """Return z = (y* - p) / (p (1 - p)), bounded, and its weights (y* - p) / z."""
+    z = np.where(indicator, 1 / np.maximum(p, 1 / z_max), -1 / np.maximum(1 - p, 1 / z_max))
+    return z, np.maximum((indicator - p) / z, LEAST_WEIGHT)
 
 
 def centred(answers: FloatArray) -> FloatArray:

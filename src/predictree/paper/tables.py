@@ -1,5 +1,6 @@
 """The paper's tables from lines of results: as text, Markdown, LaTeX and plain data."""
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from math import isfinite, nan
@@ -8,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from predictree.paper.algorithms import ALGORITHMS
+from predictree.paper.baselines import ABOUT_CHOICE
 from predictree.paper.comparison import Comparison, Losses, compare, experiments
 from predictree.paper.experiments import Experiment
 from predictree.paper.lines import Results
@@ -153,8 +155,24 @@ def notes_of(experiment: Experiment, results: Results, table: Table) -> list[str
         )
     ran = [row.algorithm for row in table.rows if row.n and row.algorithm in ALGORITHMS]
     told += [f"{name}: {ALGORITHMS[name].about}" for name in ran if ALGORITHMS[name].about]
+    chosen = [f"{name} {choices}" for name in ran if (choices := _choices(results, table, name))]
+    if chosen:
+        told.append(f"Chosen in the training folds, and how often: {'; '.join(chosen)}.")
     versions = ", ".join(f"{name} {number}" for name, number in last["versions"].items())
     return [*told, f"Seed {first['seed']}, {last['date']}, {last['cores']} cores; {versions}."]
+
+
+def _choices(results: Results, table: Table, algorithm: str) -> str:
+    """Return the hyper-parameters that were chosen for an algorithm, most frequent first."""
+    told: Counter[str] = Counter()
+    for line in results.lines.values():
+        if (line["column"], line["algorithm"]) == (table.name, algorithm) and "settings" in line:
+            settings = line["settings"]
+            for one in settings if isinstance(settings, list) else [settings]:
+                if "tried" in one:
+                    chosen = (f"{k}={v}" for k, v in one.items() if k not in ABOUT_CHOICE)
+                    told[" ".join(chosen)] += 1
+    return ", ".join(f"{choice} ({count})" for choice, count in told.most_common())
 
 
 def _ran(results: Results, column: str) -> str:
