@@ -8,12 +8,13 @@
 Every data set is split at random 70/30, three times; at most ``--rows`` rows of the larger part
 train. Results are written as they come, one JSON object a line, and a run that is started again
 goes on where it stopped. The reference is the tree's own root: one convex stack of the same
-cross-fitted learners, on the same folds. Losses are log loss and root mean squared error on test
-rows. ``--singles`` adds every learner alone, ``--boostings`` LightGBM, XGBoost and CatBoost at
-their defaults, stopped early on a fifth of the training rows. ``--autogluon PYTHON`` adds AutoGluon
-(best quality) by an interpreter that has it, with one core and the seconds that our tree took.
-With ``--new`` the table is of test rows that equal no training row. ``--linear`` is about weak
-learners: ToPs/LR beside linear regression, by 1 − AUC (of one class against the rest) or RMSE.
+cross-fitted learners, on the same folds; a tree that did not grow is that stack. Losses are log
+loss and root mean squared error on test rows. ``--singles`` adds every learner alone,
+``--boostings`` LightGBM, XGBoost and CatBoost at their defaults, stopped early on a fifth of the
+training rows. ``--autogluon PYTHON`` adds AutoGluon (best quality) by an interpreter that has it,
+with one core and the seconds that our tree took. With ``--new`` the table is of test rows that
+equal no training row. ``--linear`` is about weak learners: ToPs/LR beside linear regression, by
+1 − AUC (of one class against the rest) or RMSE.
 """
 
 import argparse
@@ -128,14 +129,15 @@ def variants(task, seed, args):
     kind = "regression" if task == "regression" else "classification"
     learners = dict(resolve_learners(args.learners, kind))
     whose = prefix(args.learners)
-    named = {f"{whose}stack": {"max_depth": 0}}
+    named = {}
     for shrinkage in args.shrinkage:
         for se in args.min_gain_se:
             params = {"shrinkage": shrinkage, "min_gain_se": se}
             named[f"{whose}tree λ={shrinkage:g} se={se:g}"] = params
+    named[f"{whose}stack"] = {"max_depth": 0}
     for repeats in args.repeats:
-        named[f"{whose}stack × {repeats}"] = {"max_depth": 0, "n_repeats": repeats}
         named[f"{whose}tree × {repeats}"] = {"n_repeats": repeats}
+        named[f"{whose}stack × {repeats}"] = {"max_depth": 0, "n_repeats": repeats}
     if args.singles:
         for key, learner in learners.items():
             named[f"only {key}"] = {"learners": [(key, learner)], "max_depth": 0}
@@ -163,6 +165,9 @@ def run(args):
                 everything.append((f"AutoGluon{beside}", fit))
             for what, fit in everything:
                 if (name, split, what) in done:
+                    continue
+                if lone := lone_root(args.out, name, split, what):
+                    write(args.out, lone)
                     continue
                 start = time.perf_counter()
                 with warnings.catch_warnings():
@@ -194,9 +199,23 @@ def run(args):
                         "gain_on_stack": model.verdict_.stack.gain,
                         "gain_error": model.verdict_.stack.error,
                     }
-                with args.out.open("a") as out:
-                    out.write(json.dumps(record) + "\n")
-                print(record, file=sys.stderr, flush=True)
+                write(args.out, record)
+
+
+def write(path, record):
+    with path.open("a") as out:
+        out.write(json.dumps(record) + "\n")
+    print(record, file=sys.stderr, flush=True)
+
+
+def lone_root(path, name, split, what):
+    """Return the record of a stack whose tree did not grow: that tree is the stack."""
+    if "stack" not in what or not path.exists():
+        return None
+    tree = what.replace("stack", "tree") + (" λ" if what.endswith("stack") else "")
+    twins = [r for r in records(path) if (r["set"], r["split"]) == (name, split)
+             and r["what"].startswith(tree) and set(r["leaves"]) == {1}]  # fmt: skip
+    return {**twins[0], "what": what, "is": twins[0]["what"]} if twins else None
 
 
 def linear(args):
@@ -296,6 +315,7 @@ def table(path, key):
         count = (f"{sum(sign * m > ROUNDING for m in means[w])} of {len(means[w])}" for w in whats)
         print(f"| **{title} on** | " + " | ".join(count) + " |")
     rivals(losses, [w for w in whats if w in BOOSTINGS or w == "best single"], whats)
+    duels(losses, whats)
 
 
 def rivals(losses, others, whats):
@@ -327,6 +347,24 @@ def rivals(losses, others, whats):
             "- mean rank: "
             + ", ".join(f"{w} {r:.2f}" for w, r in zip(field, np.mean(ranks, axis=0), strict=True))
         )
+
+
+def duels(losses, whats):
+    """Print how each tree does against AutoGluon: the mean over sets of the mean over splits."""
+    for other in (what for what in whats if what.startswith("AutoGluon")):
+        whose = f"{other.partition(' beside ')[2]} tree".lstrip()
+        for tree in (what for what in whats if "tree" in what and what.startswith(whose)):
+            by_set = defaultdict(list)
+            for (name, _), row in losses.items():
+                if {tree, other} <= row.keys():
+                    by_set[name].append(row[tree] / row[other] - 1)
+            ratios = np.array([np.mean(found) for found in by_set.values()])
+            if len(ratios):
+                print(
+                    f"- {tree} against {other}, {sum(map(len, by_set.values()))} splits: mean "
+                    f"{ratios.mean():+.2%}, median {np.median(ratios):+.2%}, better on "
+                    f"{(ratios < 0).sum()} of {len(ratios)}"
+                )
 
 
 def main():

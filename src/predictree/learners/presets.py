@@ -5,6 +5,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+import numpy as np
 from sklearn.base import clone
 from sklearn.ensemble import (
     AdaBoostClassifier,
@@ -16,7 +17,8 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.kernel_approximation import Nystroem
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeCV
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -71,6 +73,7 @@ def _default_classifiers() -> NamedEstimators:
     return [
         ("logistic", _logistic()),
         *_trees(HistGradientBoostingClassifier, ExtraTreesClassifier, RandomForestClassifier),
+        ("kernel", _smooth(LogisticRegression(C=10.0, max_iter=300))),
     ]
 
 
@@ -79,18 +82,25 @@ def _default_regressors() -> NamedEstimators:
     return [
         ("ridge", make_pipeline(StandardScaler(), Ridge())),
         *_trees(HistGradientBoostingRegressor, ExtraTreesRegressor, RandomForestRegressor),
+        ("kernel", _smooth(RidgeCV(alphas=np.logspace(-4, 1, 6)))),
     ]
 
 
 def _trees(boosting: Any, extra_trees: Any, forest: Any) -> NamedEstimators:
     """Return two boostings of different size and two forests of different kind."""
+    large = {"learning_rate": 0.05, "max_iter": 300, "max_leaf_nodes": 15, "min_samples_leaf": 10}
     small = {"learning_rate": 0.1, "max_iter": 60, "max_leaf_nodes": 8}
     return [
-        ("boosting", boosting(learning_rate=0.05, early_stopping=False)),
+        ("boosting", boosting(early_stopping=False, **large)),
         ("small boosting", boosting(early_stopping=False, **small)),
         ("extra trees", extra_trees(min_samples_leaf=2)),
         ("forest", forest(min_samples_leaf=5, max_features=0.5)),
     ]
+
+
+def _smooth(last: Any) -> Pipeline:
+    """Return a kernel machine that stays quick on many rows: what trees cannot follow is smooth."""
+    return make_pipeline(StandardScaler(), Nystroem(n_components=400), last)
 
 
 def _boosted_classifiers() -> NamedEstimators:
