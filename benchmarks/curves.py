@@ -149,7 +149,14 @@ def main():
                 ratios.setdefault(name, []).append(loss / stack[name, split] - 1)
                 leaves.append(grown)
             line(f"tree, {parameter}={value:g}", ratios, leaves)
-    for dropped in ("linear model", "boosting", "small boosting", "extra trees", "forest"):
+    for dropped in (
+        "linear model",
+        "boosting",
+        "small boosting",
+        "extra trees",
+        "forest",
+        "kernel",
+    ):
         ratios = {}
         for (name, split), d in data.items():
             names = [m for m in d[5] if m != dropped]

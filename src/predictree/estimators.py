@@ -705,10 +705,11 @@ class ToPsClassifier(ClassifierMixin, _TreesOfPredictors):  # type: ignore[misc]
     ----------
     learners : {"default", "boosted", "lr", "paper"} or list of (str, estimator), default="default"
         The base learners. ``"default"`` is a small, diverse set from scikit-learn: logistic
-        regression, two histogram boostings, extra trees and a forest. ``"boosted"`` adds those of
-        LightGBM, XGBoost and CatBoost that are installed. ``"lr"`` is linear regression alone
-        (ToPs/LR), ``"paper"`` the paper's five (ToPs/B). In a list any scikit-learn classifier,
-        regressor or Pipeline may stand; a regressor is fitted on the 0/1 indicator of each class.
+        regression, two histogram boostings, extra trees, a forest and a kernel machine.
+        ``"boosted"`` adds those of LightGBM, XGBoost and CatBoost that are installed. ``"lr"`` is
+        linear regression alone (ToPs/LR), ``"paper"`` the paper's five (ToPs/B). In a list any
+        scikit-learn classifier, regressor or Pipeline may stand; a regressor is fitted on the 0/1
+        indicator of each class.
     loss : {"auto", "log_loss", "auc", "error", "brier"}, callable or Loss, default="auto"
         What splits and learners are chosen by. ``"auc"`` is 1 − AUC. A callable gets
         ``(y_true, y_score)`` and, if it names it, ``sample_weight``. ``"auto"`` is log loss, or

@@ -139,7 +139,7 @@ class Search:
         """Return the best of some trials, if it is a gain.
 
         A later one wins only by more than rounding, so that ties go to the lower feature and the
-        lower threshold.
+        lower threshold. What no loss can be less than ends the search, unless fits are under way.
         """
         best, to_beat = None, self.to_beat
         for trial in trials:
@@ -147,6 +147,8 @@ class Search:
             outlook = self.appraiser.outlook(trial)
             if outlook is not None and outlook.loss < to_beat - self.slack:
                 best, to_beat = (trial, outlook), outlook.loss
+                if to_beat <= self.problem.loss.least and not self.slow:
+                    break
         return best
 
     def proposal(self, *judgements: Judgement | None, loosens: bool = True) -> Proposal:
@@ -294,7 +296,8 @@ def racing(search: Search) -> Judgement | None:
     shares = [share for share in SHARES if share * len(search.region.train) >= LEAST_ROWS] + [1.0]
     trials = search.ranking_trials()
     for share, length in zip(shares, SHORTLISTS[len(shares)], strict=True):
-        trials = search.trials(best_of(search.appraiser, trials, length), share)
+        shortlist = best_of(search.appraiser, trials, length, search.problem.loss.least)
+        trials = search.trials(shortlist, share)
     return search.best(trials)
 
 
@@ -315,15 +318,20 @@ def racing_of_mixtures(search: Search) -> Judgement | None:
 SEARCHES: dict[str, Chooser] = {"exhaustive": exhaustive, "racing": racing}
 
 
-def best_of(appraiser: OfPairs, trials: Iterable[Trial], size: int) -> list[list[Split]]:
+def best_of(
+    appraiser: OfPairs, trials: Iterable[Trial], size: int, least: float
+) -> list[list[Split]]:
     """Return the most promising splits, by feature and in order.
 
-    The first is that of the best pair of predictors so far. The others follow by the best pair
-    trained on the children: what is trained on ancestors is as good as it will get.
+    The first is that of the best pair of predictors so far; if its loss is the least there is, it
+    is the only one. The others follow by the best pair trained on the children: what is trained on
+    ancestors is as good as it will get.
     """
     splits, joint, own = [], [], []
     for trial in trials:
         best, best_own = appraiser.ranks(trial)
+        if best <= least:
+            return [[trial.split]]
         splits.append(trial.split)
         joint.append(best)
         own.append(best_own)
