@@ -220,4 +220,4 @@ def test_the_boosted_preset_adds_what_is_installed(task, monkeypatch):
     )
     names = [name for name, _ in presets.resolve_learners("boosted", task)]
     assert names[-1] == "lightgbm"
-    assert len(names) == 6
+    assert len(names) == 7

@@ -36,6 +36,7 @@ QUICK = {"validation": 2, "random_state": 0, "max_depth": 1, "min_gain_se": 0.0}
 LONE = QUICK | {"max_depth": 0}
 FEW = {f"learners__{name}__n_estimators": 3 for name in ("extra trees", "forest")}
 FEW |= {f"learners__{name}__max_iter": 3 for name in ("boosting", "small boosting")}
+FEW |= {"learners__kernel__rbfsampler__n_components": 20}
 PAPER = {f"learners__{name}__n_estimators": 3 for name in ("adaboost", "forest")}
 
 

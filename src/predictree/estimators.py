@@ -737,9 +737,9 @@ class ToPsClassifier(ClassifierMixin, _TreesOfPredictors):  # type: ignore[misc]
     max_depth : int or None, default=None
         No node is deeper; 0 is a lone root.
     min_samples_leaf, min_samples_val : int, default=20 and 10
-        A child needs so many rows of S and of V¹. With ``weights="path"`` a path is weighed on
-        V² of its leaf if that has so many rows, ten for each weight and both classes, or on that
-        of the nearest node above that has.
+        A child needs so many rows of S and of V¹. With ``weights="path"`` a path is weighed on V²
+        of its leaf if that has ``min_samples_val`` rows and two for each weight, one of them
+        outside the largest class, or else on that of the nearest node above that has.
     min_gain : float, default=0.0
         A split must lower the loss by more than this.
     min_gain_se : float, default=2.0

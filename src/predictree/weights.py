@@ -13,7 +13,7 @@ from predictree.simplex import simplex_absolute, simplex_least_squares, simplex_
 from predictree.tree import FloatArray, IntArray
 from predictree.verdict import Evidence
 
-ROWS_A_WEIGHT = 10  # of V², so that the weights of a path are more than noise
+ROWS_A_WEIGHT = 2  # of V², so that the weights of a path are more than noise
 
 
 def weigh(problem: Problem, grower: Grower, min_rows: int) -> dict[int, list[Share]]:
@@ -75,15 +75,16 @@ def evidence(problem: Problem, grower: Grower, weights: LeafWeights) -> Evidence
 def weighing_rows(problem: Problem, leaf: GrowingNode, min_rows: int) -> IntArray:
     """Return V² of the leaf, or of the nearest enclosing node that has enough rows.
 
-    Enough is ``min_rows``, ten for each of the path's weights and, in a classification, two
-    classes. The root's has to do.
+    Enough is ``min_rows`` and two for each of the path's weights, of which in a classification one
+    is outside the largest class. The root's has to do.
     """
     path = leaf.ancestry()
-    enough = max(min_rows, ROWS_A_WEIGHT * len(path))
+    enough = ROWS_A_WEIGHT * len(path)
     for node in reversed(path):
         y = problem.y[node.region.v2]
-        varied = problem.n_outputs == 1 or len(np.unique(y)) > 1
-        if len(y) >= enough and varied:
+        if len(y) >= max(min_rows, enough) and (
+            problem.n_outputs == 1 or len(y) - np.bincount(y).max() >= max(enough // 2, 1)
+        ):
             return node.region.v2
     return problem.root.v2
 

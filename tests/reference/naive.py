@@ -106,12 +106,17 @@ class NaiveToPs:
     def weigh(self, i):
         """Algorithm 2: (weight, predictor) for every node on the path."""
         enclosing = [self.nodes[j]["rows"] & self.V2 for j in reversed(self.path(i))]
-        varied = [z for z in enclosing if self.k == 1 or len(set(self.y[z])) > 1]
-        enough = max(self.least_rows[1], self.rows_a_weight * len(enclosing))
-        rows = next((z for z in varied if sum(z) >= enough), self.V2)
+        enough = self.rows_a_weight * len(enclosing)
+        rows = next((z for z in enclosing if self.can_weigh(self.y[z], enough)), self.V2)
         hs = [self.nodes[j]["h"][2] for j in self.path(i)]
         s = np.stack([h(self.X[rows]) for h in hs], axis=-1)
         return list(zip(WEIGHTS.get(self.name, WEIGHTS["mse"])(self.y[rows], s), hs))
+
+    def can_weigh(self, y, enough):
+        rarer = len(y) - max((sum(y == c) for c in set(y)), default=0)
+        return len(y) >= max(self.least_rows[1], enough) and (
+            self.k == 1 or rarer >= max(enough // 2, 1)
+        )
 
     def H(self, x):
         i = 0  # Algorithm 3, for one row
