@@ -24,7 +24,7 @@ from predictree.learners import resolve_learners
 
 CURVES = {
     "shrinkage": [10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0],
-    "min_gain_se": [1.0, 1.645, 2.0, 2.5, 3.0],
+    "min_gain_se": [1.0, 1.645, 2.0, 2.25, 2.5, 3.0],
 }
 
 

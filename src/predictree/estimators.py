@@ -112,7 +112,7 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
         min_samples_leaf: int = 20,
         min_samples_val: int = 10,
         min_gain: float = 0.0,
-        min_gain_se: float = 2.0,
+        min_gain_se: float = 2.25,
         refit: bool = False,
         n_repeats: int = 1,
         feature_roles: Mapping[Any, str] | None = None,
@@ -742,7 +742,7 @@ class ToPsClassifier(ClassifierMixin, _TreesOfPredictors):  # type: ignore[misc]
         outside the largest class, or else on that of the nearest node above that has.
     min_gain : float, default=0.0
         A split must lower the loss by more than this.
-    min_gain_se : float, default=2.0
+    min_gain_se : float, default=2.25
         And by more than chance: the search is made again without each fold and its choice judged
         on that fold, and must gain so many standard errors there. 0 is no such demand.
     refit : bool, default=False
