@@ -79,14 +79,19 @@ def weighing_rows(problem: Problem, leaf: GrowingNode, min_rows: int) -> IntArra
     is outside the largest class. The root's has to do.
     """
     path = leaf.ancestry()
-    enough = ROWS_A_WEIGHT * len(path)
+    wanted = ROWS_A_WEIGHT * len(path)
     for node in reversed(path):
-        y = problem.y[node.region.v2]
-        if len(y) >= max(min_rows, enough) and (
-            problem.n_outputs == 1 or len(y) - np.bincount(y).max() >= max(enough // 2, 1)
-        ):
-            return node.region.v2
+        rows = node.region.v2
+        if len(rows) >= max(min_rows, wanted) and _varied(problem, rows, max(wanted // 2, 1)):
+            return rows
     return problem.root.v2
+
+
+def _varied(problem: Problem, rows: IntArray, wanted: int) -> bool:
+    """Whether so many rows are outside the largest class; in a regression they all are."""
+    if problem.n_outputs == 1:
+        return True
+    return len(rows) - int(np.bincount(problem.y[rows]).max()) >= wanted
 
 
 def path_weights(
