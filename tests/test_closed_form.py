@@ -126,14 +126,18 @@ def test_one_class_on_a_side_is_a_constant_without_rounding():
 
 
 @pytest.mark.parametrize("tol", [1e-6, 1e-12])
-@pytest.mark.parametrize("gap", [1e-3, 1e-4, 1e-5])
-def test_nearly_dependent_columns(tol, gap):
-    """A Gram matrix cannot tell, so that the rows themselves are asked."""
+@pytest.mark.parametrize("gap", [1e-3, 1e-4, 1e-5, 1e-7])
+@pytest.mark.parametrize("folds", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_nearly_dependent_columns(tol, gap, folds, weighted):
+    """A Gram matrix cannot tell, so that the triangular factors of the rows are asked."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 3))
     X[:, 2] = X[:, 1] + gap * rng.normal(size=200)
     y = X[:, 0] + (X[:, 2] - X[:, 1]) / gap
-    scores, expected = scores_of(X, y, LinearRegression(tol=tol), k=1)
+    fold = rng.integers(0, 3, 200) if folds else None
+    weight = rng.uniform(0.2, 3, 200) if weighted else None
+    scores, expected = scores_of(X, y, LinearRegression(tol=tol), k=1, fold=fold, weight=weight)
     np.testing.assert_allclose(scores, expected, rtol=1e-4, atol=1e-4)
 
 

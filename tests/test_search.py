@@ -40,7 +40,7 @@ def test_racing_with_room_for_all_splits_is_exhaustive(regimes, monkeypatch):
     whole = ToPsRegressor(
         learners, search="exhaustive", max_depth=3, random_state=0, **HELD_OUT
     ).fit(X, y)
-    monkeypatch.setattr(search, "SHORTLISTS", {1: (10**6,)})
+    monkeypatch.setattr(search, "RACES", ((0, ((1.0, 10**6),)),))
     raced = ToPsRegressor(learners, search="racing", max_depth=3, random_state=0, **HELD_OUT).fit(
         X, y
     )
@@ -61,7 +61,7 @@ def test_fits_are_counted(regimes):
     model = ToPsRegressor(TREES, search="racing", max_depth=1, random_state=0, **HELD_OUT).fit(X, y)
     n_splits = 16  # one of the binary feature, and those of the others with enough rows of V¹
     assert model.fits_.exhaustive == 2 * len(TREES) * n_splits
-    assert model.fits_.made == 2 * len(TREES) * 8
+    assert model.fits_.made == 2 * len(TREES) * 2  # the shortlist of 450 rows has two splits
 
 
 def test_a_perfect_node_is_not_searched():
@@ -83,8 +83,7 @@ def test_a_perfect_node_is_not_searched():
 
 def test_a_growing_share_of_the_rows(regimes, monkeypatch, spy):
     X, y = regimes
-    monkeypatch.setattr(search, "LEAST_ROWS", 1)
-    monkeypatch.setattr(search, "SHORTLISTS", {2: (12, 2)})
+    monkeypatch.setattr(search, "RACES", ((0, ((1 / 9, 12), (1.0, 2))),))
     model = ToPsRegressor(
         [("spy", spy)], search="racing", max_depth=1, random_state=0, **HELD_OUT
     ).fit(X, y)
@@ -99,7 +98,7 @@ def test_a_growing_share_of_the_rows(regimes, monkeypatch, spy):
 @pytest.mark.parametrize("missing", [False, True])
 def test_without_a_quick_learner_linear_regression_ranks_the_splits(missing, monkeypatch):
     """The first learner tells nothing of where to split; the slope in feature 0 turns at x₂ = 0."""
-    monkeypatch.setattr(search, "SHORTLISTS", {1: (2,)})
+    monkeypatch.setattr(search, "RACES", ((0, ((1.0, 2),)),))
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3000, 6))
     y = np.where(X[:, 2] > 0, 2, -2) * X[:, 0] + 0.1 * rng.normal(size=3000)

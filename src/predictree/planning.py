@@ -21,7 +21,7 @@ from predictree.measuring import NOTHING, Growth
 from predictree.memory import in_words, needed_at
 from predictree.mixing import LOOSER
 from predictree.problem import Problem, Region
-from predictree.search import LEAST_ROWS, SHARES, SHORTLISTS, Limits, admissible_splits
+from predictree.search import Limits, admissible_splits, rounds
 
 DEPTH = 3  # of the tree that is looked at where max_depth does not say
 COPIES = 3  # of X, its own included, at the peak of a fit; see `benchmarks/speed.py`
@@ -342,9 +342,7 @@ class Forecaster:
             return [(course.n_splits, 1.0)]
         if course.mixes:
             return [(1, 1.0)] if self._is_lone else []
-        shares = [share for share in SHARES if share * n >= LEAST_ROWS] + [1.0]
-        lengths = SHORTLISTS[len(shares)]
-        return [(min(m, course.n_splits), s) for m, s in zip(lengths, shares, strict=True)]
+        return [(min(length, course.n_splits), share) for share, length in rounds(n)]
 
     @property
     def _is_lone(self) -> bool:

@@ -28,11 +28,14 @@ from predictree.tree import BoolArray, FloatArray, Split
 
 BATCH = 1 << 21  # numbers that the quick learners may have in hand at a time
 
-# Racing: shares of the rows for the slow learners before they get all, the rows below which a share
-# is not worth the fit, and the lengths of the shortlists for as many rounds as are left.
-SHARES = (1 / 9,)
-LEAST_ROWS = 500
-SHORTLISTS = {2: (16, 4), 1: (8,)}
+# Racing: from so many rows on, the rounds of a race, each with the share of the rows that the slow
+# learners get and the length of the shortlist. Fewer rows tell fewer splits apart, and a share of
+# them is not worth the fit. benchmarks/shortlists.py measures what is lost.
+RACES = (
+    (4500, ((1 / 9, 8), (1.0, 2))),
+    (1000, ((1.0, 4),)),
+    (0, ((1.0, 2),)),
+)
 
 
 # What the predictors of a node may be trained on: any node of its path, only the root, or only the
@@ -293,12 +296,16 @@ def racing(search: Search) -> Judgement | None:
         return exhaustive(search)
     if not isinstance(search.appraiser, OfPairs):
         return racing_of_mixtures(search)
-    shares = [share for share in SHARES if share * len(search.region.train) >= LEAST_ROWS] + [1.0]
     trials = search.ranking_trials()
-    for share, length in zip(shares, SHORTLISTS[len(shares)], strict=True):
+    for share, length in rounds(len(search.region.train)):
         shortlist = best_of(search.appraiser, trials, length, search.problem.loss.least)
         trials = search.trials(shortlist, share)
     return search.best(trials)
+
+
+def rounds(n_rows: float) -> tuple[tuple[float, int], ...]:
+    """Return the rounds of a race on so many rows: the share of them, and how many splits."""
+    return next(race for least, race in RACES if n_rows >= least)
 
 
 def racing_of_mixtures(search: Search) -> Judgement | None:

@@ -166,7 +166,7 @@ def _fill_targets(out: FloatArray, y: Labels, n_outputs: int) -> tuple[float, fl
     return 0.0, 1.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Bins:
     """The splits of one feature, as bins of the training rows.
 
@@ -247,6 +247,15 @@ class Cuts:
         side = bins.order[border:] if right else bins.order[:border]
         return np.asarray(side[design.train_fold[side] != fold])
 
+    def training_cells(self, place: tuple[Any, ...]) -> list[tuple[Bins, int]]:
+        """Return the cells that are trained on at a (split, side, fold)."""
+        split, right, fold = place
+        bins, place_of_split = self.places[split]
+        per_bin = 1 + bins.n_folds
+        border = (place_of_split + 1) * per_bin
+        side = range(border, len(bins.ends)) if right else range(border)
+        return [(bins, cell) for cell in side if cell % per_bin != fold + 1]
+
 
 class ClosedForm(Protocol):
     """A learner that fits many splits of a node at once."""
@@ -324,6 +333,11 @@ def gram_of(
             block = block * weight[:, None]
         total += block.T @ block
     return total
+
+
+def triangle_of(rows: FloatArray) -> FloatArray:
+    """Return R of rows = QR: what a Gram matrix knows of them, and what it rounds off."""
+    return np.asarray(np.linalg.qr(rows, mode="r"))
 
 
 def answers_of_sides(

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from numbers import Real
 from typing import Any
 
@@ -32,6 +33,7 @@ from predictree.learners.closed_form import (
     moments_of_sides,
     on_host,
     standardised,
+    triangle_of,
     without_fold,
 )
 from predictree.losses import probabilities
@@ -85,10 +87,17 @@ class LinearForm:
         penalty = np.full((*shape, self.design.n_features), self.alpha)
         if self.scaled:
             penalty *= _or_one(moments_of_sides(self.design, cuts)[1]) * self.design.scale**2
+        triangle = lru_cache(None)(lambda bins, cell: self._triangle(bins.cells()[cell]))
+
+        def triangles_at(i: int) -> FloatArray:
+            cells = cuts.training_cells(np.unravel_index(i, shape))
+            return np.vstack([triangle(*cell) for cell in cells])
+
         coefficients, intercepts = self._solve(
             sums.reshape(-1, *self.total.shape),
             penalty.reshape(-1, self.design.n_features),
             lambda i: cuts.training_set(np.unravel_index(i, shape), self.design),
+            triangles_at,
         )
         answers = answers_of_sides(
             self.design,
@@ -110,6 +119,7 @@ class LinearForm:
             on_host(without_fold(grams, n_folds)),
             np.full((n_folds, self.design.n_features), self.alpha),
             lambda f: np.flatnonzero(fold != f),
+            lambda f: self._triangle(np.flatnonzero(fold != f)),
         )
         slopes = coefficients / self.design.scale[:, None] * self.design.label_scale
         level = intercepts * self.design.label_scale + self.design.label_center
@@ -140,18 +150,24 @@ class LinearForm:
         return IndicatorModel({int(c): fitted[c] for c in present}, k, self.learner.proper)
 
     def _solve(
-        self, sums: FloatArray, penalty: FloatArray, rows_of: Callable[[int], IntArray]
+        self,
+        sums: FloatArray,
+        penalty: FloatArray,
+        rows_of: Callable[[int], IntArray],
+        triangles_at: Callable[[int], FloatArray],
     ) -> tuple[FloatArray, FloatArray]:
         """Return coefficients and intercepts of training sets, from their Gram matrices.
 
-        Where a matrix cannot tell, the rows themselves are asked.
+        Where a matrix cannot tell, their triangular factors are asked, which are not squared.
         """
         coefficients, intercepts, certain, dropped = self._solve_grams(sums, penalty)
         doubtful = dropped & ~self._coarse if dropped.any() else dropped
         for i in np.flatnonzero(~certain | doubtful.any(axis=1)).tolist():
             rows = rows_of(i)
             if not (certain[i] and self._constant(rows, doubtful[i])):
-                coefficients[i], intercepts[i] = self._solve_directly(rows, penalty[i])
+                coefficients[i], intercepts[i] = self._solve_triangles(
+                    triangles_at(i), len(rows), penalty[i]
+                )
         return coefficients, intercepts
 
     @property
@@ -167,23 +183,36 @@ class LinearForm:
         block = on_host(self.design.train)[np.ix_(rows, 1 + np.flatnonzero(columns))]
         return bool((block == block[:1]).all())
 
-    def _solve_directly(self, rows: IntArray, penalty: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Solve one problem from its rows as the estimator does: a Gram matrix is too coarse."""
+    def _triangle(self, rows: IntArray) -> FloatArray:
+        """Return the triangular factor of some rows of the design, weights and all."""
+        block = on_host(self.design.train)[rows]
+        return triangle_of(
+            block if self.root_weight is None else block * self.root_weight[rows, None]
+        )
+
+    def _solve_triangles(
+        self, triangles: FloatArray, n_rows: int, penalty: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Solve one problem from triangular factors of its parts as the estimator does from rows.
+
+        The first column is of ones: below its own row, the others are centred.
+        """
         d, scale = self.design.n_features, self.design.scale
         n_targets = self.total.shape[0] - 1 - d
-        if len(rows) == 0:
+        if n_rows == 0:
             return np.full((d, n_targets), np.nan), np.full(n_targets, np.nan)
-        block = on_host(self.design.train)[rows]
-        root = np.ones(len(rows)) if self.root_weight is None else self.root_weight[rows]
-        mean = np.average(block[:, 1:], axis=0, weights=root**2)
-        centred = (block[:, 1:] - mean) * root[:, None]
-        columns, targets = centred[:, :d] * scale, centred[:, d:]
+        triangle = triangle_of(triangles)
+        first, columns, targets = (
+            triangle[0],
+            triangle[1:, 1 : 1 + d] * scale,
+            triangle[1:, 1 + d :],
+        )
         if self.alpha:
             columns = np.vstack([columns, np.diag(np.sqrt(penalty))])
-            targets = np.vstack([targets, np.zeros((d, targets.shape[1]))])
-        cutoff = max(self.cutoff, max(columns.shape) * np.finfo(float).eps)
+            targets = np.vstack([targets, np.zeros((d, n_targets))])
+        cutoff = max(self.cutoff, max(n_rows, d) * np.finfo(float).eps)
         coefficients = lstsq(columns, targets, cond=cutoff)[0] * scale[:, None]
-        return coefficients, mean[d:] - mean[:d] @ coefficients
+        return coefficients, (first[1 + d :] - first[1 : 1 + d] @ coefficients) / first[0]
 
     def _solve_grams(
         self, sums: FloatArray, penalty: FloatArray
