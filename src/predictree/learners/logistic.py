@@ -70,10 +70,8 @@ class LogisticForm:
 
     def fit_splits(self, cuts: Cuts) -> FloatArray:
         """Return the scores of the judged rows for every split."""
-        d = self.design.n_features
         moments = moments_of_sides(self.design, cuts) if self.scaled else None
-        targets = on_host(self.design.train[:, d + 1 :]).T
-        fitted = np.stack([self._fit(y, cuts, moments) for y in targets], axis=-1)
+        fitted = np.stack([self._fit(node, cuts, moments) for node in self._nodes], axis=-1)
         margins = answers_of_sides(self.design, cuts, fitted[..., 1:, :], fitted[..., 0, :])
         p = expit(margins)
         if self.design.n_outputs == 2:
@@ -81,15 +79,14 @@ class LogisticForm:
         return np.asarray(p / p.sum(axis=-1, keepdims=True))
 
     def _fit(
-        self, y: FloatArray, cuts: Cuts, moments: tuple[FloatArray, FloatArray] | None
+        self, node: "NodeModel", cuts: Cuts, moments: tuple[FloatArray, FloatArray] | None
     ) -> FloatArray:
         """Return the coefficients of one class in every training set: (q, 2, n_folds, 1 + d)."""
-        values = np.column_stack([np.ones(len(y)), y, self.weight])
+        values = np.column_stack([np.ones(len(node.y)), node.y, self.weight])
         count, positive, mass = np.moveaxis(
             side_sums(self.design, cuts, lambda rows: values[rows]), -1, 0
         )
-        node = self._node_model(y)
-        start = np.broadcast_to(node, (*mass.shape, len(node))).copy()
+        start = np.broadcast_to(node.beta, (*mass.shape, len(node.beta))).copy()
         ridge = np.zeros(start.shape)
         ridge[..., 1:] = self.penalty / self.design.scale**2
         if moments is not None:
@@ -100,19 +97,54 @@ class LogisticForm:
             start[..., 1:][constant], ridge[..., 1:][constant] = 0.0, FIXED
         mixed = (positive > 0) & (positive < count)
         if mixed.any():
-            solver = Solver(self.design, cuts, y, self.weight, ridge, count, mass)
-            start = solver.minimise(node, start, mixed)
+            solver = Solver(self.design, cuts, node, self.weight, ridge, count, mass)
+            start = solver.minimise(start, mixed)
         certain = np.where(positive > 0, np.inf, -np.inf)
         start[~mixed, 0] = np.where(count > 0, certain, np.nan)[~mixed]
         start[~mixed, 1:] = 0.0
         return start
 
-    def _node_model(self, y: FloatArray) -> FloatArray:
-        """Return the coefficients on all rows of the node, from which the sides' start."""
-        ridge = np.zeros(1 + self.design.n_features)
+    @cached_property
+    def _nodes(self) -> list["NodeModel"]:
+        """One class against the others on all rows of the node, each class in turn."""
+        d, train = self.design.n_features, self.design.train
+        ridge = np.zeros(1 + d)
         ridge[1:] = self.penalty * (1.0 if self.scaled else self.design.scale**-2.0)
-        rows = self.design.train[:, : len(ridge)]
-        return newton(rows, y, self.weight, ridge, np.zeros_like(ridge))
+        xp, rows = train.__array_namespace__(), train[:, : 1 + d]
+        rounded = xp.astype(rows, xp.float32)
+        nodes = []
+        for y in on_host(train[:, 1 + d :]).T:
+            beta = newton(rows, y, self.weight, ridge, np.zeros_like(ridge))
+            root = root_curvature(on_host(rows @ xp.asarray(beta)), self.weight)
+            nodes.append(NodeModel(y, rows, rounded, beta, xp.asarray(root)))
+        return nodes
+
+
+@dataclass(frozen=True)
+class NodeModel:
+    """One class against the others on all rows of a node, from which the sides start.
+
+    Attributes
+    ----------
+    y : array of shape (n,)
+    rows, rounded : arrays of shape (n, 1 + d)
+        A one and the features of S(C), in double and in single precision.
+    beta : array of shape (1 + d,)
+        The coefficients.
+    root : array of shape (n,)
+        The root of each row's weight in the curvature there.
+    """
+
+    y: FloatArray
+    rows: AnyArray
+    rounded: AnyArray
+    beta: FloatArray
+    root: AnyArray
+
+    @cached_property
+    def curvature(self) -> AnyArray:
+        """The curvature of the log loss on all rows, without its penalty."""
+        return gram_of(self.rows, self.root)
 
 
 @dataclass(frozen=True)
@@ -121,24 +153,20 @@ class Solver:
 
     design: Design
     cuts: Cuts
-    y: FloatArray
+    node: NodeModel
     weight: FloatArray
     ridge: FloatArray
     count: FloatArray  # rows of every training set
     mass: FloatArray  # sum of their weights
 
-    @property
-    def rows(self) -> AnyArray:
-        """A one and the features of S(C)."""
-        return self.design.train[:, : self.ridge.shape[-1]]
-
-    def minimise(self, node: FloatArray, start: FloatArray, wanted: BoolArray) -> FloatArray:
+    def minimise(self, start: FloatArray, wanted: BoolArray) -> FloatArray:
         """Return the coefficients of the wanted training sets.
 
         A step that goes too far is cut back. Where steps gain little, the training set gets its
         own curvature.
         """
-        inverse = self._inverse_at_node(node)
+        curvature = grams_of_sides(self.node.rows, self.node.root, self.cuts, self.node.curvature)
+        inverse = inverse_of(curvature, self.ridge, self.mass)
         beta, todo = start.copy(), wanted & ~self._small
         gradient = self._gradients(beta, np.arange(len(beta)), exact=False)
         step, gain = steps_of(inverse, gradient, [])
@@ -174,16 +202,16 @@ class Solver:
             self._renew(inverse, gradient, history, step, gain, slow)
         for place in map(tuple, np.argwhere(todo | (wanted & self._small))):
             mine = self.cuts.training_set(place, self.design)
-            rows = on_host(self.rows)[mine]
+            rows = on_host(self.node.rows)[mine]
             beta[place] = newton(
-                rows, self.y[mine], self.weight[mine], self.ridge[place], start[place]
+                rows, self.node.y[mine], self.weight[mine], self.ridge[place], start[place]
             )
         return beta
 
     @property
     def _small(self) -> BoolArray:
         """The training sets whose own curvature costs less than a gradient over all rows."""
-        return np.asarray(self.count * self.ridge.shape[-1] <= 6 * len(self.y))
+        return np.asarray(self.count * self.ridge.shape[-1] <= 6 * len(self.weight))
 
     @staticmethod
     def _renew(
@@ -205,18 +233,10 @@ class Solver:
         quick[chosen] = gain[chosen] <= SLOW * was
         return quick
 
-    def _inverse_at_node(self, node: FloatArray) -> FloatArray:
-        """Return the inverse of every training set's curvature at the node's coefficients."""
-        xp = self.rows.__array_namespace__()
-        root = xp.asarray(root_curvature(on_host(self.rows @ xp.asarray(node)), self.weight))
-        total = gram_of(self.rows, root)
-        curvature = grams_of_sides(self.rows, root, self.cuts, total)
-        return inverse_of(curvature, self.ridge, self.mass)
-
     def _inverse_at(self, beta: FloatArray, place: tuple[int, ...]) -> FloatArray:
         """Return the inverse of one training set's curvature at its own coefficients."""
         mine = self.cuts.training_set(place, self.design)
-        rows = on_host(self.rows)[mine]
+        rows = on_host(self.node.rows)[mine]
         rows *= root_curvature(rows @ beta, self.weight[mine])[:, None]
         return inverse_of(rows.T @ rows, self.ridge[place], self.mass[place])
 
@@ -225,10 +245,10 @@ class Solver:
 
         In single precision, unless it must be exact.
         """
-        xp = self.rows.__array_namespace__()
+        xp = self.node.rows.__array_namespace__()
         kind = xp.float64 if exact else xp.float32
-        rows = self.rows if exact else self._rounded
-        y, weight = xp.asarray(self.y, dtype=kind), xp.asarray(self.weight, dtype=kind)
+        rows = self.node.rows if exact else self.node.rounded
+        y, weight = xp.asarray(self.node.y, dtype=kind), xp.asarray(self.weight, dtype=kind)
         left, right = beta[splits, 0], beta[splits, 1]
         q, n_folds, a = left.shape
         both = np.concatenate([right, left - right]).reshape(-1, a)
@@ -236,8 +256,8 @@ class Solver:
         goes_left = self.cuts.trains_left[:, splits]
         sums = np.zeros((2, a, q * n_folds))  # over all rows, over the left sides
         height = max(1, ENTRIES // len(both))
-        for start in range(0, len(self.y), height):
-            some = slice(start, min(start + height, len(self.y)))
+        for start in range(0, len(self.weight), height):
+            some = slice(start, min(start + height, len(self.weight)))
             block = rows[some, :]
             margins = block @ flat
             members = xp.repeat(xp.asarray(goes_left[some], dtype=kind), n_folds, axis=1)
@@ -250,11 +270,6 @@ class Solver:
             sums[1] += on_host(block.T @ (members * residual))
         by_side = np.stack([sums[1], sums[0] - sums[1]]).reshape(2, a, q, n_folds)
         return np.moveaxis(by_side, (2, 0, 3, 1), (0, 1, 2, 3)) + self.ridge[splits] * beta[splits]
-
-    @cached_property
-    def _rounded(self) -> AnyArray:
-        xp = self.rows.__array_namespace__()
-        return xp.astype(self.rows, xp.float32)
 
 
 def root_curvature(margin: FloatArray, weight: FloatArray) -> FloatArray:
