@@ -1,16 +1,18 @@
 """Exhaustive search and racing."""
 
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
 from sklearn.ensemble import HistGradientBoostingRegressor
-from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from conftest import HELD_OUT
 from predictree import ToPsClassifier, ToPsRegressor, search
 from predictree.learners import adapt
+from predictree.learners.logistic import LogisticForm
 from predictree.losses import LogLoss, SquaredError
 from predictree.partition import Partition
 from predictree.problem import Problem, Seeds
@@ -46,6 +48,32 @@ def test_racing_with_room_for_all_splits_is_exhaustive(regimes, monkeypatch):
     )
     assert splits_of(raced) == splits_of(whole)
     assert raced.fits_ == whole.fits_
+
+
+@pytest.mark.parametrize("length", [3, 10**6])
+def test_on_many_columns_logistic_regression_waits_for_the_shortlist(regimes, monkeypatch, length):
+    X, y = regimes
+    learners = [
+        ("logistic", LogisticRegression(solver="newton-cholesky", tol=1e-8)),
+        ("linear", LinearRegression(tol=1e-12)),
+        ("tree", DecisionTreeClassifier(max_depth=2)),
+    ]
+    fit = partial(ToPsClassifier, learners, max_depth=2, random_state=0, **HELD_OUT)
+    whole = fit(search="exhaustive").fit(X, y > 0)
+    monkeypatch.setattr(search, "RACES", ((0, ((1.0, length),)),))
+    monkeypatch.setattr(search, "WIDE", 0)
+    asked = []
+    form = LogisticForm.fit_splits
+    monkeypatch.setattr(
+        LogisticForm,
+        "fit_splits",
+        lambda self, cuts: asked.append(len(cuts.places)) or form(self, cuts),
+    )
+    raced = fit(search="racing").fit(X, y > 0)
+    if length == 3:
+        assert 0 < max(asked) <= 3
+    else:
+        assert splits_of(raced) == splits_of(whole)
 
 
 def test_racing_of_quick_learners_is_exhaustive(regimes):

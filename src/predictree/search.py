@@ -19,7 +19,7 @@ from predictree.appraisal import (
     pool_of,
 )
 from predictree.execution import Executor, Failure, attempt
-from predictree.learners import Bins, ClosedForm, Cuts, Design
+from predictree.learners import Bins, ClosedForm, Cuts, Design, fit_by_sums
 from predictree.losses import tolerance
 from predictree.mixing import Mixer
 from predictree.problem import Problem, Region
@@ -37,6 +37,8 @@ RACES = (
     (0, ((1.0, 2),)),
 )
 
+
+WIDE = 100  # columns beyond which only what is solved at once ranks the splits of a race
 
 # What the predictors of a node may be trained on: any node of its path, only the root, or only the
 # node itself. The paper's discussion asks what the choice is worth.
@@ -201,9 +203,13 @@ class Search:
     def ranking_trials(self) -> Iterator[Trial]:
         """Return what is to be had for little at all splits.
 
-        If no learner is quick, linear regression stands in for the first one.
+        If no learner is quick, linear regression stands in for the first one. On many columns,
+        those that take steps to their solution wait for the shortlist.
         """
         design, forms = self.closed
+        if self.mixer is None and design is not None and design.n_features > WIDE:
+            at_once = {i: f for i, f in forms.items() if fit_by_sums(self.problem.learners[i])}
+            forms = at_once or forms
         if not forms:
             design, forms = self.problem.stand_in(self.region)
         return self.quick_trials(self.splits, design, forms)
