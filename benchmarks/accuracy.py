@@ -378,7 +378,7 @@ def main():
     parser.add_argument("--rows", type=int, default=4000)
     parser.add_argument("--learners", default="default")
     parser.add_argument("--shrinkage", nargs="*", type=float, default=[300.0])
-    parser.add_argument("--min-gain-se", nargs="*", type=float, default=[2.25])
+    parser.add_argument("--min-gain-se", nargs="*", type=float, default=[2.5])
     parser.add_argument("--repeats", nargs="*", type=int, default=[])
     parser.add_argument("--singles", action="store_true")
     parser.add_argument("--boostings", action="store_true")

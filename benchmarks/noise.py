@@ -1,6 +1,6 @@
 """How often the default estimator grows a tree where there is nothing to find.
 
-    python benchmarks/noise.py --out noise.jsonl [--seeds 100] [--rows 300] [--min-gain-se 2.25]
+    python benchmarks/noise.py --out noise.jsonl [--seeds 100] [--rows 300] [--min-gain-se 2.5]
 
 Features and labels are independent, the learners are the default ones; even seeds are a regression,
 odd ones a classification. Results are written as they come; a run that is started again goes on.
@@ -31,7 +31,7 @@ def main():
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--seeds", type=int, default=100)
     parser.add_argument("--rows", type=int, default=300)
-    parser.add_argument("--min-gain-se", type=float, default=2.25)
+    parser.add_argument("--min-gain-se", type=float, default=2.5)
     args = parser.parse_args()
     lines = args.out.read_text().splitlines() if args.out.exists() else []
     found = {record["seed"]: record["leaves"] for record in map(json.loads, lines)}

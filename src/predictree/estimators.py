@@ -112,7 +112,7 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
         min_samples_leaf: int = 20,
         min_samples_val: int = 10,
         min_gain: float = 0.0,
-        min_gain_se: float = 2.25,
+        min_gain_se: float = 2.5,
         refit: bool = False,
         n_repeats: int = 1,
         feature_roles: Mapping[Any, str] | None = None,
@@ -742,9 +742,11 @@ class ToPsClassifier(ClassifierMixin, _TreesOfPredictors):  # type: ignore[misc]
         outside the largest class, or else on that of the nearest node above that has.
     min_gain : float, default=0.0
         A split must lower the loss by more than this.
-    min_gain_se : float, default=2.25
+    min_gain_se : float, default=2.5
         And by more than chance: the search is made again without each fold and its choice judged
-        on that fold, and must gain so many standard errors there. 0 is no such demand.
+        on that fold, and must gain so many standard errors there. 0 is no such demand. The default
+        is the 1.645 of a one-sided test at 5 %, times the 1.5 by which Nadeau and Bengio's
+        correction lengthens the standard errors of five folds that share training rows.
     refit : bool, default=False
         With folds, whether a predictor keeps one model, trained on all rows of its node, instead
         of one a fold to average: smaller and faster.
