@@ -40,7 +40,9 @@ def test_no_fit_is_begun_after_the_deadline_and_the_model_is_complete(
     Sleepy.fits = 0
     monkeypatch.setattr(time, "sleep", lambda seconds: None)
     monkeypatch.setattr(time, "monotonic", lambda: Sleepy.fits * NAP)
-    model = ToPsRegressor([("sleepy", Sleepy())], time_limit=limit, random_state=0, **settings)
+    model = ToPsRegressor(
+        [("sleepy", Sleepy())], search="exhaustive", time_limit=limit, random_state=0, **settings
+    )
     model.fit(X, y)
     model.tree_.validate()
     assert np.isfinite(model.predict(X)).all()

@@ -425,9 +425,9 @@ def test_a_failing_learner_loses_its_candidacy_and_the_fit_goes_on(binary, learn
 
 def test_a_learner_may_fail_at_some_nodes_only(binary):
     X, y = binary
-    learners = [("big", Raises(below=200))]
+    learners, params = [("big", Raises(below=200))], {"search": "exhaustive", "max_depth": 2}
     with pytest.warns(LearnerFailedWarning):
-        model = ToPsClassifier(learners, random_state=0, max_depth=2, **HELD_OUT).fit(X, y)
+        model = ToPsClassifier(learners, random_state=0, **params, **HELD_OUT).fit(X, y)
     assert len(model.tree_) > 1
     assert all(model.tree_[node.trained_on].n_train >= 200 for node in model.tree_)
 
