@@ -36,8 +36,6 @@ RACES = (
     (1000, ((1.0, 4),)),
     (0, ((1.0, 2),)),
 )
-
-
 WIDE = 100  # columns beyond which only what is solved at once ranks the splits of a race
 
 # What the predictors of a node may be trained on: any node of its path, only the root, or only the
