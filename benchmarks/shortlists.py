@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 from suite import load
 
-import predictree.search
 from predictree import ToPsClassifier, ToPsRegressor
+from predictree.search import SEARCHES, most_promising
 
 SETS = [
     ("adult", "auc"),
@@ -32,11 +32,9 @@ LENGTHS = (1, 2, 3, 4, 6, 8, 16)
 
 def losses_in_order(search):
     """Return the losses of the root and of its sixteen most promising splits, best guess first."""
-    trials = [(trial.split, *search.appraiser.ranks(trial)) for trial in search.ranking_trials()]
-    joint, own = (np.argsort([t[i] for t in trials], kind="stable") for i in (1, 2))
-    ranked = list(dict.fromkeys([*joint[:1], *own]))[: LENGTHS[-1]]
+    splits = most_promising(search.appraiser, search.ranking_trials(), -np.inf)[: LENGTHS[-1]]
     outlooks = [
-        search.appraiser.outlook(trial) for i in ranked for trial in search.trials([[trials[i][0]]])
+        search.appraiser.outlook(trial) for split in splits for trial in search.trials([[split]])
     ]
     return search.site.loss, [np.inf if o is None else o.loss for o in outlooks]
 
@@ -46,7 +44,7 @@ def kept(data_dir, name, loss, n_rows, seed):
     X, y, task = load(data_dir, name, 10**9)
     rows = np.random.default_rng(seed).permutation(len(y))[: int(n_rows / 0.75)]
     found = []
-    predictree.search.SEARCHES["racing"] = lambda search: found.append(losses_in_order(search))
+    SEARCHES["racing"] = lambda search: found.append(losses_in_order(search))
     estimator = ToPsRegressor if task == "regression" else ToPsClassifier
     estimator.paper("paper", loss=loss, search="racing", max_depth=1, random_state=seed).fit(
         X[rows], y[rows]

@@ -332,7 +332,12 @@ SEARCHES: dict[str, Chooser] = {"exhaustive": exhaustive, "racing": racing}
 def best_of(
     appraiser: OfPairs, trials: Iterable[Trial], size: int, least: float
 ) -> list[list[Split]]:
-    """Return the most promising splits, by feature and in order.
+    """Return the most promising splits, by feature and in order."""
+    return by_feature(most_promising(appraiser, trials, least)[:size])
+
+
+def most_promising(appraiser: OfPairs, trials: Iterable[Trial], least: float) -> list[Split]:
+    """Return splits, best guess first.
 
     The first is that of the best pair of predictors so far; if its loss is the least there is, it
     is the only one. The others follow by the best pair trained on the children: what is trained on
@@ -342,12 +347,12 @@ def best_of(
     for trial in trials:
         best, best_own = appraiser.ranks(trial)
         if best <= least:
-            return [[trial.split]]
+            return [trial.split]
         splits.append(trial.split)
         joint.append(best)
         own.append(best_own)
     ranked = [*np.argsort(joint, kind="stable")[:1], *np.argsort(own, kind="stable")]
-    return by_feature(splits[i] for i in list(dict.fromkeys(ranked))[:size])
+    return [splits[i] for i in dict.fromkeys(ranked)]
 
 
 def by_feature(splits: Iterable[Split]) -> list[list[Split]]:

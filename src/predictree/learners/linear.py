@@ -204,11 +204,8 @@ class LinearForm:
         if n_rows == 0:
             return np.full((d, n_targets), np.nan), np.full(n_targets, np.nan)
         triangle = triangle_of(triangles)
-        first, columns, targets = (
-            triangle[0],
-            triangle[1:, 1 : 1 + d] * scale,
-            triangle[1:, 1 + d :],
-        )
+        first, centred = triangle[0], triangle[1:]
+        columns, targets = centred[:, 1 : 1 + d] * scale, centred[:, 1 + d :]
         if self.alpha:
             columns = np.vstack([columns, np.diag(np.sqrt(penalty))])
             targets = np.vstack([targets, np.zeros((d, n_targets))])
