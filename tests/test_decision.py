@@ -9,12 +9,14 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from conftest import HELD_OUT
 from predictree import ToPsClassifier, ToPsRegressor, decision
+from predictree import search as search_module
 from predictree.appraisal import Site
 from predictree.decision import decide, rehearsed
 from predictree.execution import Executor
 from predictree.grower import Grower
 from predictree.kernels import mixtures_of_sides
 from predictree.learners import adapt
+from predictree.learners.logistic import LogisticForm
 from predictree.losses import AUC, LogLoss, SquaredError
 from predictree.mixing import Mixer
 from predictree.partition import Partition
@@ -135,6 +137,25 @@ def test_a_lone_slow_learner_is_trained_on_the_best_of_the_quick_stand_in(regime
     assert choice is not None
     assert choice[0].asked_all
     assert search.made == 2 * 4
+
+
+@pytest.mark.parametrize("size", [3, 10**6])
+def test_a_learner_that_takes_steps_is_trained_on_the_finalists_alone(regimes, monkeypatch, size):
+    X, y = regimes
+    monkeypatch.setattr(search_module, "FINALISTS", size)
+    search = search_of_root(X, (y > 0).astype(int), CLASSIFIERS, LogLoss(), parts("folds", len(y)))
+    asked, form = [], LogisticForm.fit_splits
+    monkeypatch.setattr(
+        LogisticForm,
+        "fit_splits",
+        lambda self, cuts: asked.append(len(cuts.places)) or form(self, cuts),
+    )
+    trial, outlook = racing(search)
+    if size == 3:
+        assert sum(asked) == 3
+    else:
+        every = search.best(search.quick_trials(search.splits, *search.closed))
+        assert (trial.split, outlook.loss) == (every[0].split, pytest.approx(every[1].loss))
 
 
 @pytest.mark.parametrize("loss", [SquaredError(), LogLoss()])

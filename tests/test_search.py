@@ -51,7 +51,7 @@ def test_racing_with_room_for_all_splits_is_exhaustive(regimes, monkeypatch):
 
 
 @pytest.mark.parametrize("length", [3, 10**6])
-def test_on_many_columns_logistic_regression_waits_for_the_shortlist(regimes, monkeypatch, length):
+def test_logistic_regression_waits_for_the_shortlist(regimes, monkeypatch, length):
     X, y = regimes
     learners = [
         ("logistic", LogisticRegression(solver="newton-cholesky", tol=1e-8)),
@@ -61,7 +61,6 @@ def test_on_many_columns_logistic_regression_waits_for_the_shortlist(regimes, mo
     fit = partial(ToPsClassifier, learners, max_depth=2, random_state=0, **HELD_OUT)
     whole = fit(search="exhaustive").fit(X, y > 0)
     monkeypatch.setattr(search, "RACES", ((0, ((1.0, length),)),))
-    monkeypatch.setattr(search, "WIDE", 0)
     asked = []
     form = LogisticForm.fit_splits
     monkeypatch.setattr(

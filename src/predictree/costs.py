@@ -22,7 +22,7 @@ from predictree.measuring import (
 from predictree.mixing import Mixer, squared_error
 from predictree.problem import ROOT_PATH, Problem, Region
 from predictree.schema import Schema
-from predictree.search import Judgement, Limits, Search
+from predictree.search import Judgement, Limits, Search, racing
 from predictree.tree import FloatArray, IntArray, Model
 
 SIZES = (500, 1500, 4000)  # rows of the fits that are timed
@@ -208,9 +208,8 @@ def _look(problem: Problem, site: Site, limits: Limits, mixer: Mixer | None) -> 
     if limits.max_depth == 0:
         return None
     search = Search(problem, site, limits, Executor(), mixer)
-    if mixer is not None and not search.closed[1] and len(site.pool) > 1:
-        return search.best(search.free_trials())
-    return search.best(search.ranking_trials())
+    cheap = not search.slow or (mixer is not None and (search.closed[1] or len(site.pool) > 1))
+    return racing(search) if cheap else search.best(search.ranking_trials())
 
 
 def cost_of_draws(schema: Schema, X: FloatArray) -> Growth:

@@ -36,7 +36,7 @@ RACES = (
     (1000, ((1.0, 4),)),
     (0, ((1.0, 2),)),
 )
-WIDE = 100  # columns beyond which only what is solved at once ranks the splits of a race
+FINALISTS = 8  # splits of a race of mixtures that learners solved in steps are trained on
 
 # What the predictors of a node may be trained on: any node of its path, only the root, or only the
 # node itself. The paper's discussion asks what the choice is worth.
@@ -133,6 +133,11 @@ class Search:
         """The learners that are fitted one by one."""
         return [i for i in self.allowed if i not in self.closed[1]]
 
+    @cached_property
+    def at_once(self) -> list[int]:
+        """The quick learners that are solved at once, without steps."""
+        return [i for i in self.closed[1] if fit_by_sums(self.problem.learners[i])]
+
     @property
     def allowed(self) -> list[int]:
         """The learners that may be trained on the children."""
@@ -153,6 +158,17 @@ class Search:
                 if to_beat <= self.problem.loss.least and not self.slow:
                     break
         return best
+
+    def gains(self, trials: Iterable[Trial], size: int) -> list[list[Split]]:
+        """Return the splits of the best trials that are a gain, by feature and in order."""
+        found = []
+        for trial in trials:
+            self.executor.check()
+            outlook = self.appraiser.outlook(trial)
+            if outlook is not None and outlook.loss < self.to_beat - self.slack:
+                found.append((outlook.loss, trial.split))
+        best = sorted(found, key=lambda judged: judged[0])[:size]
+        return by_feature(split for _, split in best)
 
     def proposal(self, *judgements: Judgement | None, loosens: bool = True) -> Proposal:
         """Settle on the better of some judgements on one split."""
@@ -201,13 +217,11 @@ class Search:
     def ranking_trials(self) -> Iterator[Trial]:
         """Return what is to be had for little at all splits.
 
-        If no learner is quick, linear regression stands in for the first one. On many columns,
-        those that take steps to their solution wait for the shortlist.
+        Quick learners that take steps to their solution wait for the shortlist. If none is solved
+        at once, linear regression stands in for the first learner.
         """
         design, forms = self.closed
-        if self.mixer is None and design is not None and design.n_features > WIDE:
-            at_once = {i: f for i, f in forms.items() if fit_by_sums(self.problem.learners[i])}
-            forms = at_once or forms
+        forms = {i: form for i, form in forms.items() if i in self.at_once}
         if not forms:
             design, forms = self.problem.stand_in(self.region)
         return self.quick_trials(self.splits, design, forms)
@@ -318,12 +332,16 @@ def racing_of_mixtures(search: Search) -> Judgement | None:
     The slow learners join once the split is decided. Only a lone slow learner, which leaves nothing
     to mix, has to be trained before: on the best split of a stand-in.
     """
-    if search.closed[1]:
-        return search.best(search.ranking_trials())
-    if len(search.site.pool) > 1:
+    quick = search.closed[1]
+    if not quick and len(search.site.pool) > 1:
         return search.best(search.free_trials())
-    ranked = search.best(search.ranking_trials())
-    return None if ranked is None else search.best(search.trials([[ranked[0].split]]))
+    ranked = search.ranking_trials()
+    if quick and len(search.at_once) == len(quick):
+        return search.best(ranked)
+    finalists = search.gains(ranked, FINALISTS if quick else 1)
+    if quick:
+        return search.best(search.quick_trials(finalists, *search.closed))
+    return search.best(search.trials(finalists))
 
 
 SEARCHES: dict[str, Chooser] = {"exhaustive": exhaustive, "racing": racing}
