@@ -152,7 +152,7 @@ def run(args):
     done = set()
     if args.out.exists():
         done = {tuple(r[k] for k in ("set", "split", "what")) for r in records(args.out)}
-    for split in range(args.splits):
+    for split in args.splits:
         for name in args.sets:
             X, y, task = load(args.data_dir, name)
             order = np.random.default_rng(split).permutation(len(X))
@@ -223,7 +223,7 @@ def linear(args):
     print("| data set | linear regression | ToPs/LR | difference | leaves |\n|---|---|---|---|---|")
     for name in args.sets:
         found = []
-        for split in range(args.splits):
+        for split in args.splits:
             X, y, task = load(args.data_dir, name)
             order = np.random.default_rng(split).permutation(len(X))
             cut = int(0.7 * len(X))
@@ -254,7 +254,7 @@ def ranking_loss(task, model, X, y):
 
 def bank(args):
     """Print 1 − AUC of linear regression and of ToPs/LR on Bank Marketing."""
-    for split in range(args.splits):
+    for split in args.splits:
         X, y, X_test, y_test = bank_split(args.data_dir, split)
         line = LinearRegression().fit(X, y).predict(X_test)
         losses = {"linear": 1 - roc_auc_score(y_test, line)}
@@ -287,7 +287,7 @@ def table(path, key):
     for place, found in singles.items():
         losses[place]["best single"] = min(found)[1]
     whats = sorted(
-        {w for row in losses.values() for w in row if not w.startswith(("only", "stack"))}
+        {w for row in losses.values() for w in row if not w.startswith("only") and "stack" not in w}
     )
     names = sorted({name for name, _ in losses}, key=list(TARGETS).index)
     print("| data set | " + " | ".join(whats) + " |\n|---|" + "---|" * len(whats))
@@ -295,7 +295,7 @@ def table(path, key):
     for name in names:
         cells = []
         for what in whats:
-            reference = f"stack × {what.split(' × ')[1]}" if what.startswith("tree ×") else "stack"
+            reference = stack_of(what)
             ratios = [
                 row[what] / row[reference] - 1
                 for (s, _), row in losses.items()
@@ -303,7 +303,7 @@ def table(path, key):
             ]
             if ratios:
                 means[what].append(np.mean(ratios))
-                grown = f" ({np.mean(leaves[name, what]):.1f})" if what.startswith("tree") else ""
+                grown = f" ({np.mean(leaves[name, what]):.1f})" if "tree" in what else ""
                 cells.append(f"{np.mean(ratios):+.2%}{grown}")
             else:
                 cells.append("")
@@ -316,6 +316,14 @@ def table(path, key):
         print(f"| **{title} on** | " + " | ".join(count) + " |")
     rivals(losses, [w for w in whats if w in BOOSTINGS or w == "best single"], whats)
     duels(losses, whats)
+
+
+def stack_of(what):
+    """Return the stack that something is compared with: a tree's own, or else the default one."""
+    whose, tree, how = what.partition("tree ")
+    if not tree:
+        return "stack"
+    return f"{whose}stack {how}" if how.startswith("×") else f"{whose}stack"
 
 
 def rivals(losses, others, whats):
@@ -374,7 +382,7 @@ def main():
     parser.add_argument("--bank", action="store_true")
     parser.add_argument("--linear", action="store_true")
     parser.add_argument("--sets", nargs="*", choices=TARGETS, default=list(TARGETS))
-    parser.add_argument("--splits", type=int, default=3)
+    parser.add_argument("--splits", nargs="*", type=int, default=[0, 1, 2])
     parser.add_argument("--rows", type=int, default=4000)
     parser.add_argument("--learners", default="default")
     parser.add_argument("--shrinkage", nargs="*", type=float, default=[300.0])

@@ -387,21 +387,23 @@ class Grower:
 
         The search returned scores, not models; the seeds make these fits the same ones.
         """
-        kept: dict[PredictorKey, Kept] = {}
+        chosen: list[tuple[PredictorKey, Origin, Side]] = []
         for offset, (side, path) in enumerate(sides):
             owner, region = len(self.nodes) + offset, side.region
             if side.choice.owner is not ITSELF:
                 trained_on = self.nodes[side.choice.owner]
                 owner, region, path = trained_on.id, trained_on.region, trained_on.path
-            key = (owner, side.choice.learner)
-            if key not in self.predictors:
-                learner = self.problem.learners[side.choice.learner]
-                by_sums = side.choice.learner not in one_by_one
-                fit = partial(self._refit, key, region, path, side, by_sums)
-                outcome = attempt(learner.name, fit)
-                if isinstance(outcome, Failure):
-                    return side.choice, outcome
-                kept[key] = outcome
+            i = side.choice.learner
+            if (owner, i) not in self.predictors:
+                chosen.append(((owner, i), Origin(path, i, region.train), side))
+        fitted = self._fitted({key: origin for key, origin, _ in chosen}, one_by_one)
+        kept: dict[PredictorKey, Kept] = {}
+        for key, _, side in chosen:
+            name = self.problem.learners[key[1]].name
+            outcome = attempt(name, partial(self._as_judged, side, fitted[key]))
+            if isinstance(outcome, Failure):
+                return side.choice, outcome
+            kept[key] = outcome
         self.predictors |= kept
         return None
 
@@ -427,39 +429,41 @@ class Grower:
             ready.append((replace(side, pool=pool), path))
         return ready
 
-    def _refit(
-        self, key: PredictorKey, region: Region, path: int, side: Side, by_sums: bool
-    ) -> Kept | Failure:
-        """Return the models of a predictor, after checking that they are those that were judged."""
-        models = self.global_models.get(key)
-        if models is None:
-            fitted = self._fitted(key[1], region, path, by_sums)
-            if isinstance(fitted, Failure):
-                return fitted
-            models = fitted
-            again = self.problem.held_out(models, side.region.v1)
-            size = np.abs(side.choice.scores).max()
-            if not np.allclose(again, side.choice.scores, rtol=1e-4, atol=1e-6 * size):
-                raise RuntimeError(
-                    "fitted again on the same rows with the same seed it answers otherwise: give "
-                    "it a random_state"
-                )
+    def _as_judged(self, side: Side, models: tuple[Model, ...] | Failure) -> Kept | Failure:
+        """Return the models of a side's choice, after checking that they are those it judged."""
+        if isinstance(models, Failure):
+            return models
+        again = self.problem.held_out(models, side.region.v1)
+        size = np.abs(side.choice.scores).max()
+        if not np.allclose(again, side.choice.scores, rtol=1e-4, atol=1e-6 * size):
+            raise RuntimeError(
+                "fitted again on the same rows with the same seed it answers otherwise: give it a "
+                "random_state"
+            )
         return Kept(models, self.problem.held_out(models, self.problem.partition.v2))
 
     def _fitted(
-        self, i: int, region: Region, path: int, by_sums: bool
-    ) -> tuple[Model, ...] | Failure:
-        """Return the models of a learner on a region: from the journal, by sums, or fitted."""
-        origin = Origin(path, i, region.train)
-        models = self.journal.models(origin)
-        if models is not None:
-            return models
-        if by_sums and fit_by_sums(self.problem.learners[i]):
-            return self.problem.fit(self.problem.learners[i], region.train, path)
+        self, origins: Mapping[PredictorKey, Origin], one_by_one: Collection[int]
+    ) -> dict[PredictorKey, tuple[Model, ...] | Failure]:
+        """Return the models of predictors: at hand, from the journal, by sums, or fitted."""
+        found: dict[PredictorKey, tuple[Model, ...] | Failure] = {}
+        for key, origin in origins.items():
+            learner = self.problem.learners[key[1]]
+            models = self.global_models.get(key) or self.journal.models(origin)
+            if models is not None:
+                found[key] = models
+            elif key[1] not in one_by_one and fit_by_sums(learner):
+                fit = partial(self.problem.fit, learner, origin.train, origin.path)
+                found[key] = attempt(learner.name, fit)
+        wanted = {key: origin for key, origin in origins.items() if key not in found}
         folds = range(self.problem.partition.n_folds)
-        fitted = list(self._fits([(i, f, region.train, path) for f in folds]))
-        models = self._note(origin, fitted)
-        return next(m for m in fitted if isinstance(m, Failure)) if models is None else models
+        fits = self._fits([(o.learner, f, o.train, o.path) for o in wanted.values() for f in folds])
+        for key, origin in wanted.items():
+            fitted = list(islice(fits, len(folds)))
+            models = self._note(origin, fitted)
+            failures = (model for model in fitted if isinstance(model, Failure))
+            found[key] = next(failures) if models is None else models
+        return found
 
     def _fits(self, tasks: list[FitTask], in_any_case: bool = False) -> Iterator[Model | Failure]:
         """Fit learners one by one; in any case means whatever the time."""

@@ -199,19 +199,19 @@ class Search:
         """Train all learners on both sides of splits, slow ones on a share of the rows."""
         flat = [split for splits in by_feature for split in splits]
         region = self.region.shared(self.executor) if self.slow else self.region
-        train = partial(fit_both_sides, self.problem, region, self.site.path, share)
-        tasks = [(split, i) for split in flat for i in self.slow]
+        train = partial(fit_side, self.problem, region, self.site.path, share)
+        tasks = [(split, i, right) for split in flat for i in self.slow for right in (False, True)]
         outcomes = self.executor.map(
             train,
             tasks,
             who=lambda task: self.problem.learners[task[1]].name,
-            lost=lambda failure: (failure, failure),
-            fits=2 * self.problem.partition.n_folds,
+            lost=lambda failure: failure,
+            fits=self.problem.partition.n_folds,
         )
         self.made += self._fits_of(len(flat))
         for trial in self.quick_trials(by_feature, *self.closed):
             for i in self.slow:
-                trial.own[i] = self._joined(*next(outcomes), trial.goes_left)
+                trial.own[i] = self._joined(next(outcomes), next(outcomes), trial.goes_left)
             yield replace(trial, asked_all=True) if share == 1 else trial
 
     def ranking_trials(self) -> Iterator[Trial]:
@@ -406,24 +406,17 @@ def admissible_splits(problem: Problem, region: Region, limits: Limits) -> Itera
             yield splits
 
 
-def fit_both_sides(
-    problem: Problem, region: Region, path: int, share: float, task: tuple[Split, int]
-) -> tuple[Outcome, Outcome]:
-    """Train a learner on a share of either child; return scores on the child's V¹, not models."""
-    split, i = task
-    left, right = region.divide(split, problem.X)
-    return (
-        fit_here(problem, left, 2 * path, i, share),
-        fit_here(problem, right, 2 * path + 1, i, share),
-    )
-
-
-def fit_here(problem: Problem, region: Region, path: int, i: int, share: float) -> Outcome:
-    """Train a learner on S of one region; return its scores on V¹, or why it has none."""
-    train = region.train if share == 1 else problem.sample(region.train, share)
+def fit_side(
+    problem: Problem, region: Region, path: int, share: float, task: tuple[Split, int, bool]
+) -> Outcome:
+    """Train a learner on a share of one child; return scores on its V¹, or why there are none."""
+    split, i, right = task
+    child = region.divide(split, problem.X)[right]
+    train = child.train if share == 1 else problem.sample(child.train, share)
     learner = problem.learners[i]
 
     def scores() -> FloatArray:
-        return problem.held_out(problem.fit(learner, train, path, by_sums=False), region.v1)
+        models = problem.fit(learner, train, 2 * path + right, by_sums=False)
+        return problem.held_out(models, child.v1)
 
     return attempt(learner.name, scores)
