@@ -19,7 +19,7 @@ from predictree.appraisal import (
     pool_of,
 )
 from predictree.execution import Executor, Failure, attempt
-from predictree.learners import Bins, ClosedForm, Cuts, Design, fit_by_sums
+from predictree.learners import Bins, ClosedForm, Cuts, Design
 from predictree.losses import tolerance
 from predictree.mixing import Mixer
 from predictree.problem import Problem, Region
@@ -36,7 +36,7 @@ RACES = (
     (1000, ((1.0, 4),)),
     (0, ((1.0, 2),)),
 )
-FINALISTS = 8  # splits of a race of mixtures that learners solved in steps are trained on
+FINALISTS = 8  # splits of a race of mixtures that closed forms with steps are asked about
 
 # What the predictors of a node may be trained on: any node of its path, only the root, or only the
 # node itself. The paper's discussion asks what the choice is worth.
@@ -133,10 +133,10 @@ class Search:
         """The learners that are fitted one by one."""
         return [i for i in self.allowed if i not in self.closed[1]]
 
-    @cached_property
-    def at_once(self) -> list[int]:
-        """The quick learners that are solved at once, without steps."""
-        return [i for i in self.closed[1] if fit_by_sums(self.problem.learners[i])]
+    @property
+    def solved(self) -> dict[int, ClosedForm]:
+        """The closed forms that take no steps."""
+        return {i: form for i, form in self.closed[1].items() if not form.takes_steps}
 
     @property
     def allowed(self) -> list[int]:
@@ -217,14 +217,12 @@ class Search:
     def ranking_trials(self) -> Iterator[Trial]:
         """Return what is to be had for little at all splits.
 
-        Quick learners that take steps to their solution wait for the shortlist. If none is solved
-        at once, linear regression stands in for the first learner.
+        Quick learners that take steps wait for the shortlist. If there are no others, linear
+        regression stands in for the first learner.
         """
-        design, forms = self.closed
-        forms = {i: form for i, form in forms.items() if i in self.at_once}
-        if not forms:
-            design, forms = self.problem.stand_in(self.region)
-        return self.quick_trials(self.splits, design, forms)
+        if self.solved:
+            return self.quick_trials(self.splits, self.closed[0], self.solved)
+        return self.quick_trials(self.splits, *self.problem.stand_in(self.region))
 
     def free_trials(self) -> Iterator[Trial]:
         """Return all splits without any learner trained on their sides."""
@@ -336,7 +334,7 @@ def racing_of_mixtures(search: Search) -> Judgement | None:
     if not quick and len(search.site.pool) > 1:
         return search.best(search.free_trials())
     ranked = search.ranking_trials()
-    if quick and len(search.at_once) == len(quick):
+    if quick and len(search.solved) == len(quick):
         return search.best(ranked)
     finalists = search.gains(ranked, FINALISTS if quick else 1)
     if quick:

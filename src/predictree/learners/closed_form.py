@@ -12,7 +12,7 @@ API standard; what is small, a system of equations a training set, is solved by 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from sklearn.pipeline import Pipeline
@@ -258,7 +258,9 @@ class Cuts:
 
 
 class ClosedForm(Protocol):
-    """A learner that fits many splits of a node at once."""
+    """A learner that fits many splits of a node at once, in steps or by solving equations."""
+
+    takes_steps: ClassVar[bool]
 
     def fit_splits(self, cuts: Cuts) -> FloatArray:
         """Return the scores of the judged rows for every split, each by its own side's model.

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import sklearn
@@ -49,6 +49,8 @@ NOISE = 1e-11  # squared length of a centred column, relative to before, that ma
 @dataclass(frozen=True)
 class LinearForm:
     """Least squares with an intercept and, for ridge regression, a penalty."""
+
+    takes_steps: ClassVar[bool] = False
 
     design: Design
     learner: Learner

@@ -9,7 +9,7 @@ converged after some steps are solved one by one, each with its own curvature.
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import expit
@@ -43,6 +43,8 @@ ENTRIES = 1 << 18  # margins at a time: they stay in the cache
 @dataclass(frozen=True)
 class LogisticForm:
     """Log loss with an intercept and a ridge penalty, for each class against the others."""
+
+    takes_steps: ClassVar[bool] = True
 
     design: Design
     weight: FloatArray
