@@ -11,9 +11,11 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
+from predictree import kernels
 from predictree.learners import Bins, Cuts, Design, adapt, closed_form, has_closed_form
 from predictree.learners.adapter import weight_keyword
 from predictree.learners.closed_form import cell_grams, gram_of, training_sums
+from predictree.learners.least_squares import solve_least_squares
 from predictree.learners.linear import LinearForm
 from predictree.splits import candidate_splits
 from predictree.tree import Split
@@ -342,12 +344,31 @@ def test_grams_of_cells_add_up():
 def test_columns_that_are_constant_on_the_node_do_not_stop_the_factorisation():
     rng = np.random.default_rng(0)
     X = np.column_stack([np.zeros(300), rng.normal(size=300), np.zeros(300), rng.normal(size=300)])
-    from predictree.kernels import solve_least_squares
-
     gram = (X.T @ X)[None]
     noise = 1e-11 * np.diagonal(gram, axis1=1, axis2=2)
     _, certain, _ = solve_least_squares(gram, np.ones((1, 4, 1)), noise, np.zeros((1, 4)), 0.0)
     assert certain.all()
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+@pytest.mark.parametrize("n", [40, 400])
+def test_wide_problems_are_solved_alike(alpha, n):
+    """By LAPACK: with columns that depend on others, or on nothing, and with few rows."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6, n, 120)) * 10.0 ** rng.integers(-3, 4, 120)
+    X[:, :, 7], X[:, :, 9], X[:, :, 60] = 0.0, X[:, :, 3] - 2 * X[:, :, 50], X[:, :, 61]
+    gram, target = np.swapaxes(X, 1, 2) @ X, np.swapaxes(X, 1, 2) @ rng.normal(size=(6, n, 2))
+    noise = 1e-11 * np.diagonal(gram, axis1=1, axis2=2) + 1e-20
+    problem = gram, target, noise, np.full((6, 120), alpha), 0.0
+    blocks, kernel = solve_least_squares(*problem), kernels.solve_least_squares(*problem)
+    assert blocks[1].all()
+    assert kernel[1].all()
+    n_dropped = 1 if alpha else 120 - min(n, 117)
+    assert (blocks[2].sum(axis=1) == n_dropped).all()
+    assert (kernel[2].sum(axis=1) == n_dropped).all()
+    answers = [np.einsum("bnd,bdt->bnt", X, found[0]) for found in (blocks, kernel)]
+    np.testing.assert_allclose(*answers, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(*(np.linalg.norm(found[0]) for found in (blocks, kernel)))
 
 
 def test_a_column_that_sentinels_dwarf_is_not_taken_for_constant():

@@ -728,10 +728,11 @@ class ToPsClassifier(ClassifierMixin, _TreesOfPredictors):  # type: ignore[misc]
     search : {"auto", "exhaustive", "racing"}, default="auto"
         ``"exhaustive"`` trains every learner on both sides of every candidate split; linear,
         ridge and logistic regression do so in one go (see `Notes`). ``"racing"`` ranks all splits
-        by what is cheap. With path weights it then gives the other learners a growing share of the
-        rows on a shrinking shortlist, and decides between splits that had all; with shrunk weights
-        they are trained on the split that was decided. ``"auto"`` races if some learner would be
-        slow otherwise.
+        by what is cheap: linear and ridge regression. With path weights it then gives the other
+        learners a growing share of the rows on a shrinking shortlist, and decides between splits
+        that had all. With shrunk weights logistic regression judges the first eight, and the others
+        are trained on the split that was decided. ``"auto"`` races if some learner would be slow
+        otherwise.
     n_thresholds : int, default=9
         Quantiles of a feature that are tried as thresholds.
     max_depth : int or None, default=None

@@ -281,21 +281,39 @@ def solve_least_squares(
     dropped = np.zeros((n_systems, d), dtype=np.bool_)
     L = np.empty((d, d))
     pivots = np.empty(d, dtype=np.int64)
-    x = np.empty(d)
     for b in range(n_systems):
         rank, certain[b] = _pivoted_cholesky(gram[b], noise[b], penalty[b], cutoff, L, pivots)
         dropped[b][pivots[rank:]] = True
         if certain[b]:
-            for column in range(t):
-                for k in range(rank):
-                    row = L[pivots[k]]
-                    x[k] = (target[b, pivots[k], column] - np.dot(row[:k], x[:k])) / row[k]
-                _back_substitute(L, pivots, x[:rank])
-                for k in range(rank):
-                    coefficients[b, pivots[k], column] = x[k]
-            if rank < d:
-                _shorten(L, pivots, rank, gram[b], noise[b], coefficients[b])
+            real = np.diag(gram[b]) > noise[b]
+            solve_factored(L, pivots, rank, real, target[b], coefficients[b])
     return coefficients, certain, dropped
+
+
+@njit(cache=True, nogil=True, fastmath=REORDER)
+def solve_factored(
+    L: FloatArray,
+    pivots: IntArray,
+    rank: int,
+    real: BoolArray,
+    target: FloatArray,
+    coefficients: FloatArray,
+) -> None:
+    """Solve one least squares problem by minimum norm, from the factor of its Gram matrix.
+
+    ``L`` and ``pivots`` are as `_pivoted_cholesky` has them; ``real`` tells which columns are more
+    than noise; ``coefficients`` come as zeros.
+    """
+    x = np.empty(rank)
+    for column in range(target.shape[1]):
+        for k in range(rank):
+            row = L[pivots[k]]
+            x[k] = (target[pivots[k], column] - np.dot(row[:k], x[:k])) / row[k]
+        _back_substitute(L, pivots, x)
+        for k in range(rank):
+            coefficients[pivots[k], column] = x[k]
+    if rank < len(L):
+        _shorten(L, pivots, rank, real, coefficients)
 
 
 @njit(cache=True, nogil=True, fastmath=REORDER)
@@ -359,8 +377,7 @@ def _shorten(
     L: FloatArray,
     pivots: IntArray,
     rank: int,
-    gram: FloatArray,
-    noise: FloatArray,
+    real: BoolArray,
     coefficients: FloatArray,
 ) -> None:
     """Take out of the coefficients what predicts nothing: their part in the null space.
@@ -373,7 +390,7 @@ def _shorten(
     r = 0
     for m in range(rank, d):
         j = pivots[m]
-        if gram[j, j] > noise[j]:
+        if real[j]:
             x = L[j, :rank].copy()
             _back_substitute(L, pivots, x)
             for k in range(rank):

@@ -327,19 +327,19 @@ def rounds(n_rows: float) -> tuple[tuple[float, int], ...]:
 def racing_of_mixtures(search: Search) -> Judgement | None:
     """Choose the split by mixtures of the node's predictors and the quick learners.
 
-    The slow learners join once the split is decided. Only a lone slow learner, which leaves nothing
-    to mix, has to be trained before: on the best split of a stand-in.
+    Of these, the ones that take steps see the finalists alone. The slow learners join once the
+    split is decided. Only a lone slow learner, which leaves nothing to mix, has to be trained
+    before: on the best split of a stand-in.
     """
     quick = search.closed[1]
     if not quick and len(search.site.pool) > 1:
         return search.best(search.free_trials())
     ranked = search.ranking_trials()
-    if quick and len(search.solved) == len(quick):
+    if quick and len(quick) == len(search.solved):
         return search.best(ranked)
     finalists = search.gains(ranked, FINALISTS if quick else 1)
-    if quick:
-        return search.best(search.quick_trials(finalists, *search.closed))
-    return search.best(search.trials(finalists))
+    full = search.quick_trials(finalists, *search.closed) if quick else search.trials(finalists)
+    return search.best(full)
 
 
 SEARCHES: dict[str, Chooser] = {"exhaustive": exhaustive, "racing": racing}

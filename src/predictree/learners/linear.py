@@ -8,8 +8,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 import sklearn
-from scipy.linalg import lstsq
-from scipy.linalg.lapack import dgelsy
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression, Ridge
 
@@ -37,12 +35,12 @@ from predictree.learners.closed_form import (
     triangle_of,
     without_fold,
 )
+from predictree.learners.least_squares import least_norm, solve_least_squares
 from predictree.losses import probabilities
 from predictree.tree import BoolArray, FloatArray, IntArray, Model
 
 TRUNCATES = tuple(map(int, sklearn.__version__.split(".")[:2])) >= (1, 9)
 """Whether LinearRegression takes singular values below its ``tol`` for zero."""
-CLEAR = 1e3  # a singular value is not near a cutoff that it is so many times above or below
 NOISE = 1e-11  # squared length of a centred column, relative to before, that may be rounding
 
 
@@ -219,8 +217,6 @@ class LinearForm:
         self, sums: FloatArray, penalty: FloatArray
     ) -> tuple[FloatArray, FloatArray, BoolArray, BoolArray]:
         """Return coefficients, intercepts, certainty and dropped columns of every training set."""
-        from predictree.kernels import solve_least_squares
-
         d, scale = self.design.n_features, self.design.scale
         count = np.maximum(sums[:, 0, 0], np.finfo(float).tiny)[:, None]
         mean = sums[:, 0, 1:] / count
@@ -242,25 +238,6 @@ class LinearForm:
         coefficients *= scale[:, None]
         intercepts = mean[:, d:] - np.einsum("bd,bdt->bt", mean[:, :d], coefficients)
         return coefficients, intercepts, certain & (sums[:, 0, 0] > 0), dropped
-
-
-def least_norm(columns: FloatArray, targets: FloatArray, cutoff: float) -> FloatArray:
-    """Return the shortest least squares solution, singular values below a cutoff taken for zero.
-
-    An orthogonal factorisation is quicker than singular values, and as good if its rank is clear.
-    """
-    n, d = columns.shape
-    if n == 0:
-        return np.zeros((d, targets.shape[1]))
-    right = np.zeros((max(n, d), targets.shape[1]))
-    right[:n] = targets
-    room = 2 * d + 64 * (d + targets.shape[1] + 1)  # what blocks of 64 columns need
-    factor, solution, _, rank, _ = dgelsy(columns, right, np.zeros(d), cutoff, room + min(n, d))
-    size = np.append(np.abs(np.diagonal(factor)), 0.0)
-    border = cutoff * size[0]
-    if size[rank - 1] >= CLEAR * border and size[rank] <= border / CLEAR:
-        return np.asarray(solution[:d])
-    return np.asarray(lstsq(columns, targets, cond=cutoff)[0])
 
 
 def _or_one(variance: FloatArray) -> FloatArray:
