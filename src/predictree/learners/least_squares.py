@@ -47,7 +47,7 @@ def _factored(
     """
     from predictree.kernels import DOUBT
 
-    per_unit = np.where(real, 1 / unit, 0.0)
+    per_unit = np.divide(1.0, unit, out=np.zeros(len(gram)), where=real)
     scaled = gram * per_unit
     scaled *= per_unit[:, None]
     scaled.flat[:: len(gram) + 1] += penalty * per_unit**2
