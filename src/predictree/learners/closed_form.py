@@ -284,13 +284,15 @@ def without_fold(cells: AnyArray, n_folds: int) -> AnyArray:
 def training_sums(cells: AnyArray, n_folds: int) -> AnyArray:
     """Turn sums over cells into sums over training sets: (q, 2, n_folds, …), left and right."""
     xp = cells.__array_namespace__()
-    by_bin = xp.reshape(cells, (-1, 1 + n_folds, *cells.shape[1:]))
-    if by_bin.shape[0] == 2:  # one split: nothing to cumulate
-        return without_fold(by_bin[None, ...], n_folds)
-    left = xp.cumulative_sum(by_bin[:-1, ...], axis=0)
-    # The right is summed anew: a difference would round more.
-    right = xp.flip(xp.cumulative_sum(xp.flip(by_bin[1:, ...], axis=0), axis=0), axis=0)
-    return without_fold(xp.stack([left, right], axis=1), n_folds)
+    by_bin = without_fold(xp.reshape(cells, (-1, 1 + n_folds, *cells.shape[1:])), n_folds)
+    q = by_bin.shape[0] - 1
+    sums = xp.empty((q, 2, *by_bin.shape[1:]))
+    sums[0, 0, ...], sums[-1, 1, ...] = by_bin[0, ...], by_bin[-1, ...]
+    for s in range(1, q):
+        sums[s, 0, ...] = sums[s - 1, 0, ...] + by_bin[s, ...]
+    for s in range(q - 1, 0, -1):  # the right is summed anew: a difference would round more
+        sums[s - 1, 1, ...] = sums[s, 1, ...] + by_bin[s, ...]
+    return sums
 
 
 def grams_of_sides(
