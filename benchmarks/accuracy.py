@@ -358,21 +358,33 @@ def rivals(losses, others, whats):
 
 
 def duels(losses, whats):
-    """Print how each tree does against AutoGluon: the mean over sets of the mean over splits."""
+    """Print how each tree does against its own stack, AutoGluon, and that of the default learners.
+
+    Means over sets of means over splits, also without the set that moves them most.
+    """
+    trees = [what for what in whats if "tree" in what]
+    pairs = [(tree, stack_of(tree)) for tree in trees]
     for other in (what for what in whats if what.startswith("AutoGluon")):
         whose = f"{other.partition(' beside ')[2]} tree".lstrip()
-        for tree in (what for what in whats if "tree" in what and what.startswith(whose)):
-            by_set = defaultdict(list)
-            for (name, _), row in losses.items():
-                if {tree, other} <= row.keys():
-                    by_set[name].append(row[tree] / row[other] - 1)
-            ratios = np.array([np.mean(found) for found in by_set.values()])
-            if len(ratios):
-                print(
-                    f"- {tree} against {other}, {sum(map(len, by_set.values()))} splits: mean "
-                    f"{ratios.mean():+.2%}, median {np.median(ratios):+.2%}, better on "
-                    f"{(ratios < 0).sum()} of {len(ratios)}"
-                )
+        pairs += [(tree, other) for tree in trees if tree.startswith(whose)]
+    pairs += [(tree, "tree" + tree.partition("tree")[2]) for tree in trees if tree[:4] != "tree"]
+    for tree, other in pairs:
+        by_set = defaultdict(list)
+        for (name, _), row in losses.items():
+            if {tree, other} <= row.keys():
+                by_set[name].append(row[tree] / row[other] - 1)
+        if len(by_set) < 2:
+            continue
+        means = {name: np.mean(found) for name, found in by_set.items()}
+        ratios = np.array([*means.values()])
+        most = max(means, key=lambda name: abs(means[name]))
+        others = np.mean([mean for name, mean in means.items() if name != most])
+        print(
+            f"- {tree} against {other}, {sum(map(len, by_set.values()))} splits: mean "
+            f"{ratios.mean():+.2%} (without {most} {others:+.2%}), "
+            f"median {np.median(ratios):+.2%}, worst {ratios.max():+.2%}, better on "
+            f"{(ratios < -ROUNDING).sum()} of {len(ratios)}"
+        )
 
 
 def main():

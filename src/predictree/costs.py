@@ -208,8 +208,7 @@ def _look(problem: Problem, site: Site, limits: Limits, mixer: Mixer | None) -> 
     if limits.max_depth == 0:
         return None
     search = Search(problem, site, limits, Executor(), mixer)
-    cheap = not search.slow or (mixer is not None and (search.closed[1] or len(site.pool) > 1))
-    return racing(search) if cheap else search.best(search.ranking_trials())
+    return racing(search) if search.races_freely else search.best(search.ranking_trials())
 
 
 def cost_of_draws(schema: Schema, X: FloatArray) -> Growth:

@@ -2,7 +2,7 @@
 
 import warnings
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -417,12 +417,9 @@ class Grower:
             assert side.mixture is not None
             own = [h.learner for h in side.pool if h.owner is ITSELF]
             weighed = [i for i in own if side.mixture.weights[ITSELF, i] >= TRACE]
-            folds = range(self.problem.partition.n_folds)
-            fits = self._fits([(i, f, side.region.train, path) for i in weighed for f in folds])
-            for i in weighed:
-                origin = Origin(path, i, side.region.train)
-                models = self._note(origin, list(islice(fits, len(folds))))
-                if models is not None:
+            fits = self._fit_each([Origin(path, i, side.region.train) for i in weighed])
+            for i, models in zip(weighed, fits, strict=True):
+                if isinstance(models, tuple):
                     self.global_models[len(self.nodes) + offset, i] = models
             known = {i for owner, i in self.global_models if owner == len(self.nodes) + offset}
             pool = [h for h in side.pool if h.owner is not ITSELF or h.learner in known]
@@ -456,14 +453,22 @@ class Grower:
                 fit = partial(self.problem.fit, learner, origin.train, origin.path)
                 found[key] = attempt(learner.name, fit)
         wanted = {key: origin for key, origin in origins.items() if key not in found}
-        folds = range(self.problem.partition.n_folds)
-        fits = self._fits([(o.learner, f, o.train, o.path) for o in wanted.values() for f in folds])
-        for key, origin in wanted.items():
-            fitted = list(islice(fits, len(folds)))
-            models = self._note(origin, fitted)
-            failures = (model for model in fitted if isinstance(model, Failure))
-            found[key] = next(failures) if models is None else models
+        for key, fitted in zip(wanted, self._fit_each([*wanted.values()]), strict=True):
+            found[key] = fitted if isinstance(fitted, tuple) else fitted[0]
         return found
+
+    def _fit_each(
+        self, origins: Sequence[Origin], in_any_case: bool = False
+    ) -> Iterator[tuple[Model, ...] | list[Failure]]:
+        """Fit predictors and write them in the journal; one that failed is told by its failures."""
+        n_folds = self.problem.partition.n_folds
+        folds = {True: [n_folds], False: [*range(n_folds)]}  # n_folds is the fold of no row
+        tasks = [(o.learner, f, o.train, o.path) for o in origins for f in folds[o.refitted]]
+        fits = self._fits(tasks, in_any_case)
+        for origin in origins:
+            fitted = list(islice(fits, len(folds[origin.refitted])))
+            models = self._note(origin, fitted)
+            yield [m for m in fitted if isinstance(m, Failure)] if models is None else models
 
     def _fits(self, tasks: list[FitTask], in_any_case: bool = False) -> Iterator[Model | Failure]:
         """Fit learners one by one; in any case means whatever the time."""
@@ -533,27 +538,19 @@ class Grower:
         self, keys: list[PredictorKey], refit: bool
     ) -> dict[PredictorKey, tuple[Model, ...]]:
         """Return the models of predictors; those that are not at hand are fitted."""
-        n_folds = self.problem.partition.n_folds
-        refit = refit and n_folds > 1 and not self.executor.is_late
+        refit = refit and self.problem.partition.n_folds > 1 and not self.executor.is_late
         at_hand = {} if refit else self.global_models | self._kept_models()
         for key in keys:
             known = None if key in at_hand else self.journal.models(self._origin(key, refit))
             if known is not None:
                 at_hand[key] = known
         wanted = [key for key in keys if key not in at_hand]
-        folds = [n_folds] if refit else range(n_folds)  # n_folds is the fold of no row
-        tasks = [
-            (key[1], f, self.nodes[key[0]].region.train, self.nodes[key[0]].path)
-            for key in wanted
-            for f in folds
-        ]
-        fits = self._fits(tasks, in_any_case=True)
-        for key in wanted:
-            fitted = list(islice(fits, len(folds)))
-            self._record(key[0], [model for model in fitted if isinstance(model, Failure)])
-            models = self._note(self._origin(key, refit), fitted)
-            if models is not None:
-                at_hand[key] = models
+        fits = self._fit_each([self._origin(key, refit) for key in wanted], in_any_case=True)
+        for key, fitted in zip(wanted, fits, strict=True):
+            if isinstance(fitted, tuple):
+                at_hand[key] = fitted
+            else:
+                self._record(key[0], fitted)
         if not refit:
             self.global_models |= at_hand  # asked again, they are there
         return {key: at_hand[key] for key in keys if key in at_hand}

@@ -139,6 +139,12 @@ class Search:
         return {i: form for i, form in self.closed[1].items() if not form.takes_steps}
 
     @property
+    def races_freely(self) -> bool:
+        """Whether a race chooses its split without any fit of a slow learner."""
+        mixes = self.mixer is not None and bool(self.closed[1] or len(self.site.pool) > 1)
+        return mixes or not self.slow
+
+    @property
     def allowed(self) -> list[int]:
         """The learners that may be trained on the children."""
         return [i for i in range(len(self.problem.learners)) if i not in self.site.barred]
@@ -150,10 +156,8 @@ class Search:
         lower threshold. What no loss can be less than ends the search, unless fits are under way.
         """
         best, to_beat = None, self.to_beat
-        for trial in trials:
-            self.executor.check()
-            outlook = self.appraiser.outlook(trial)
-            if outlook is not None and outlook.loss < to_beat - self.slack:
+        for trial, outlook in self._judged(trials):
+            if outlook.loss < to_beat - self.slack:
                 best, to_beat = (trial, outlook), outlook.loss
                 if to_beat <= self.problem.loss.least and not self.slow:
                     break
@@ -161,14 +165,21 @@ class Search:
 
     def gains(self, trials: Iterable[Trial], size: int) -> list[list[Split]]:
         """Return the splits of the best trials that are a gain, by feature and in order."""
-        found = []
+        found = [
+            (outlook.loss, trial.split)
+            for trial, outlook in self._judged(trials)
+            if outlook.loss < self.to_beat - self.slack
+        ]
+        best = sorted(found, key=lambda judged: judged[0])[:size]
+        return by_feature(split for _, split in best)
+
+    def _judged(self, trials: Iterable[Trial]) -> Iterator[Judgement]:
+        """Judge trials in turn, as long as there is time; leave out what has no loss."""
         for trial in trials:
             self.executor.check()
             outlook = self.appraiser.outlook(trial)
-            if outlook is not None and outlook.loss < self.to_beat - self.slack:
-                found.append((outlook.loss, trial.split))
-        best = sorted(found, key=lambda judged: judged[0])[:size]
-        return by_feature(split for _, split in best)
+            if outlook is not None:
+                yield trial, outlook
 
     def proposal(self, *judgements: Judgement | None, loosens: bool = True) -> Proposal:
         """Settle on the better of some judgements on one split."""
