@@ -2,8 +2,8 @@
 
     python benchmarks/accuracy.py --data-dir DIR --out results.jsonl [--sets NAME ...] [--rows 4000]
     python benchmarks/accuracy.py --out results.jsonl --table
-    python benchmarks/accuracy.py --data-dir DIR --linear
-    python benchmarks/accuracy.py --data-dir DIR --bank [--repeats 8]
+    python benchmarks/accuracy.py --data-dir DIR --linear [--min-gain-se 2.5 2.5,1]
+    python benchmarks/accuracy.py --data-dir DIR --bank [--repeats 8] [--min-gain-se 2.5 2.5,1]
 
 Every data set is split at random 70/30, three times; at most ``--rows`` rows of the larger part
 train. Results are written as they come, one JSON object a line, and a run that is started again
@@ -25,6 +25,7 @@ import time
 import warnings
 from collections import defaultdict
 from functools import partial
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -123,6 +124,16 @@ def prefix(learners):
     return "" if learners == "default" else f"{learners} "
 
 
+def demand(text):
+    """Return what ``--min-gain-se`` asks for: one number, or the root's and that of the others."""
+    numbers = tuple(map(float, text.split(",")))
+    return numbers[0] if len(numbers) == 1 else numbers
+
+
+def named_demand(text):
+    return "ToPs/LR" if text == "2.5" else f"ToPs/LR, `min_gain_se=({text})`"
+
+
 def variants(task, seed, args):
     """Name and fit of everything that is fitted on one split."""
     settings = {"random_state": seed, "n_jobs": args.jobs, "learners": args.learners}
@@ -132,8 +143,8 @@ def variants(task, seed, args):
     named = {}
     for shrinkage in args.shrinkage:
         for se in args.min_gain_se:
-            params = {"shrinkage": shrinkage, "min_gain_se": se}
-            named[f"{whose}tree λ={shrinkage:g} se={se:g}"] = params
+            params = {"shrinkage": shrinkage, "min_gain_se": demand(se)}
+            named[f"{whose}tree λ={shrinkage:g} se={se}"] = params
     named[f"{whose}stack"] = {"max_depth": 0}
     for repeats in args.repeats:
         named[f"{whose}tree × {repeats}"] = {"n_repeats": repeats}
@@ -220,27 +231,29 @@ def lone_root(path, name, split, what):
 
 def linear(args):
     """Print for every set the loss of linear regression, and what ToPs/LR makes of it."""
-    print("| data set | linear regression | ToPs/LR | difference | leaves |\n|---|---|---|---|---|")
+    print(
+        "| data set | linear regression | " + " | ".join(map(named_demand, args.min_gain_se)) + " |"
+    )
+    print("|---|---|" + "---|" * len(args.min_gain_se))
     for name in args.sets:
-        found = []
+        losses, leaves = [], []
         for split in args.splits:
             X, y, task = load(args.data_dir, name)
             order = np.random.default_rng(split).permutation(len(X))
             cut = int(0.7 * len(X))
             train, test = order[:cut][: args.rows], order[cut:]
             loss = "mse" if task == "regression" else "auc"
-            pair = [
-                tops(task, {"learners": "lr", "loss": loss, "random_state": split} | more,
-                     X[train], y[train])
-                for more in ({"max_depth": 0}, {})
-            ]  # fmt: skip
-            losses = [ranking_loss(task, model, X[test], y[test]) for model in pair]
-            found.append([*losses, pair[1].get_n_leaves()])
-        plain, grown, leaves = np.mean(found, axis=0)
-        print(
-            f"| {name} | {plain:.4g} | {grown:.4g} | {grown / plain - 1:+.1%} | {leaves:.1f} |",
-            flush=True,
-        )
+            settings = {"learners": "lr", "loss": loss, "random_state": split}
+            variants = [{"max_depth": 0}, *({"min_gain_se": demand(se)} for se in args.min_gain_se)]
+            models = [tops(task, settings | more, X[train], y[train]) for more in variants]
+            losses.append([ranking_loss(task, model, X[test], y[test]) for model in models])
+            leaves.append([model.get_n_leaves() for model in models[1:]])
+        plain, *grown = np.mean(losses, axis=0)
+        cells = [
+            f"{loss:.4g} ({loss / plain - 1:+.1%}, {size:.1f} leaves)"
+            for loss, size in zip(grown, np.mean(leaves, axis=0), strict=True)
+        ]
+        print(f"| {name} | {plain:.4g} | " + " | ".join(cells) + " |", flush=True)
 
 
 def ranking_loss(task, model, X, y):
@@ -258,10 +271,11 @@ def bank(args):
         X, y, X_test, y_test = bank_split(args.data_dir, split)
         line = LinearRegression().fit(X, y).predict(X_test)
         losses = {"linear": 1 - roc_auc_score(y_test, line)}
-        for repeats in [1, *args.repeats]:
-            model = ToPsClassifier("lr", loss="auc", n_repeats=repeats, random_state=split)
-            score = model.fit(X, y).decision_function(X_test)
-            losses[f"ToPs/LR × {repeats}"] = 1 - roc_auc_score(y_test, score)
+        for se, repeats in product(args.min_gain_se, [1, *args.repeats]):
+            settings = {"n_repeats": repeats, "min_gain_se": demand(se), "random_state": split}
+            model = ToPsClassifier("lr", loss="auc", **settings).fit(X, y)
+            score = model.decision_function(X_test)
+            losses[f"{named_demand(se)} × {repeats}"] = 1 - roc_auc_score(y_test, score)
         print(split, {name: round(loss, 4) for name, loss in losses.items()}, flush=True)
 
 
@@ -398,7 +412,7 @@ def main():
     parser.add_argument("--rows", type=int, default=4000)
     parser.add_argument("--learners", default="default")
     parser.add_argument("--shrinkage", nargs="*", type=float, default=[300.0])
-    parser.add_argument("--min-gain-se", nargs="*", type=float, default=[2.5])
+    parser.add_argument("--min-gain-se", nargs="*", default=["2.5"], metavar="ROOT[,BELOW]")
     parser.add_argument("--repeats", nargs="*", type=int, default=[])
     parser.add_argument("--singles", action="store_true")
     parser.add_argument("--boostings", action="store_true")

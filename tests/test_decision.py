@@ -24,7 +24,7 @@ from predictree.problem import Problem, Seeds
 from predictree.search import SEARCHES, Limits, Search, exhaustive, racing
 from predictree.simplex import shrunk_log_loss
 
-LIMITS = Limits(9, 1, 20, 10, 0.0, 1.645)
+LIMITS = Limits(9, 1, 20, 10, 0.0, (1.645, 1.645))
 REGRESSORS = [LinearRegression(), DecisionTreeRegressor(max_depth=2, random_state=0)]
 CLASSIFIERS = [
     LogisticRegression(solver="newton-cholesky", tol=1e-8),
@@ -114,6 +114,19 @@ def test_without_the_demand_any_gain_will_do(name):
         free = ToPsRegressor(learners, min_gain_se=0, weights=weights, **settings).fit(X, y)
         strict = ToPsRegressor(learners, min_gain_se=3, weights=weights, **settings).fit(X, y)
         assert (free.get_n_leaves(), strict.get_n_leaves()) == (2, 1)
+
+
+def test_the_root_and_the_nodes_below_it_have_demands_of_their_own():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(400, 4)), rng.normal(size=400)
+
+    def leaves(min_gain_se):
+        settings = {"min_gain_se": min_gain_se, "max_depth": 2, "random_state": 0}
+        return ToPsRegressor("lr", **settings).fit(X, y).get_n_leaves()
+
+    assert leaves((3, 0)) == 1
+    assert leaves((0, 3)) == 2
+    assert leaves((0, 0)) == leaves(0) == 3
 
 
 def test_held_out_parts_may_ask_for_more_than_chance(regimes):

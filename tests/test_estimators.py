@@ -573,6 +573,8 @@ def test_an_interrupt_leaves_the_old_state(regimes):
         ({"min_samples_val": True}, "min_samples_val=True"),
         ({"min_gain": -0.1}, "min_gain=-0.1: it must be a number of at least 0"),
         ({"min_gain": np.nan}, "min_gain=nan"),
+        ({"min_gain_se": (1.0, -1)}, "min_gain_se=-1: it must be a number of at least 0"),
+        ({"min_gain_se": (1.0,)}, r"min_gain_se=\(1.0,\): give one number, or two: of the root"),
         ({"n_jobs": "two"}, "n_jobs='two'"),
         ({"loss": "mse"}, "loss='mse' is not a classification loss"),
     ],

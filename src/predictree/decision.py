@@ -49,16 +49,19 @@ def is_real(search: Search, choose: Chooser, choice: Judgement) -> bool:
 
     It looks better than it is: if not even that convinces, there is no need to rehearse it.
     """
-    if search.limits.min_gain_se == 0:
+    n_errors = search.limits.errors_to_gain(search.site.path)
+    if n_errors == 0:
         return True
-    return convinces(search, choice[1].scores) and convinces(search, rehearsed(search, choose))
+    return gains_by(n_errors, search, choice[1].scores) and gains_by(
+        n_errors, search, rehearsed(search, choose)
+    )
 
 
-def convinces(search: Search, scores: FloatArray) -> bool:
-    """Whether scores are better than the node's by enough standard errors."""
+def gains_by(n_errors: float, search: Search, scores: FloatArray) -> bool:
+    """Whether scores are better than the node's by more than so many standard errors."""
     loss, before = search.problem.loss, search.site.scores
     gain = loss.value(search.rows, before) - loss.value(search.rows, scores)
-    return bool(gain > search.limits.min_gain_se * loss.error_of_gain(search.rows, before, scores))
+    return bool(gain > n_errors * loss.error_of_gain(search.rows, before, scores))
 
 
 def rehearsed(search: Search, choose: Chooser) -> FloatArray:

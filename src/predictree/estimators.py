@@ -8,10 +8,9 @@ from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import asdict, replace
 from math import ceil
-from numbers import Integral, Real
+from numbers import Integral
 from os import PathLike
 from pathlib import Path
-from threading import TIMEOUT_MAX
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -43,6 +42,7 @@ from predictree.learners.views import View, seen_by
 from predictree.losses import Error, Labels, Loss, decide, probabilities, resolve_loss
 from predictree.memory import MemoryLimit, bytes_of
 from predictree.mixing import Mixer
+from predictree.parameters import check_choice, check_number, limits_of
 from predictree.partition import (
     Partition,
     assign_folds,
@@ -65,7 +65,7 @@ from predictree.progress import (
     with_callbacks,
 )
 from predictree.schema import Schema, is_frame
-from predictree.search import SEARCHES, FitCount, Limits
+from predictree.search import FitCount, Limits
 from predictree.segments import segments
 from predictree.tree import FloatArray, IntArray, Tree
 from predictree.verdict import Evidence, Verdict, judge
@@ -112,7 +112,7 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
         min_samples_leaf: int = 20,
         min_samples_val: int = 10,
         min_gain: float = 0.0,
-        min_gain_se: float = 2.5,
+        min_gain_se: float | tuple[float, float] = 2.5,
         refit: bool = False,
         n_repeats: int = 1,
         feature_roles: Mapping[Any, str] | None = None,
@@ -402,8 +402,8 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
 
     def _is_imputed(self, table: Table) -> bool:
         """Whether gaps are drawn: there are some, and the paper's way is asked for."""
-        _check_choice("imputation", self.imputation, ("native", "mice"))
-        _check_number("n_imputations", self.n_imputations, Integral, 1)
+        check_choice("imputation", self.imputation, ("native", "mice"))
+        check_number("n_imputations", self.n_imputations, Integral, 1)
         return self.imputation == "mice" and bool(np.isnan(table.X).any())
 
     def _search_for(self, learners: tuple[Learner, ...]) -> str:
@@ -438,41 +438,7 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
         return fitted if table.classes is None else {**fitted, "classes_": table.classes}
 
     def _limits(self) -> Limits:
-        _check_choice("weights", self.weights, ("shrunk", "path"))
-        _check_choice("search", self.search, ("auto", *SEARCHES))
-        _check_number("n_thresholds", self.n_thresholds, Integral, 1)
-        _check_number("min_samples_leaf", self.min_samples_leaf, Integral, 1)
-        _check_number("min_samples_val", self.min_samples_val, Integral, 1)
-        _check_number("min_gain", self.min_gain, Real, 0)
-        _check_number("min_gain_se", self.min_gain_se, Real, 0)
-        _check_number("shrinkage", self.shrinkage, Real, 0)
-        _check_number("n_repeats", self.n_repeats, Integral, 1)
-        _check_number("verbose", self.verbose, Integral, 0)
-        if self.time_limit is not None:
-            _check_number("time_limit", self.time_limit, Real, 0)
-        if self.learner_timeout is not None:
-            _check_number("learner_timeout", self.learner_timeout, Real, 0)
-            if not 0 < self.learner_timeout <= TIMEOUT_MAX:
-                raise InvalidInputError(
-                    f"learner_timeout={self.learner_timeout!r}: it must be a time above zero, or "
-                    "None for no limit"
-                )
-        if self.memory_limit is not None:
-            bytes_of(self.memory_limit)
-        if self.max_depth is not None:
-            _check_number("max_depth", self.max_depth, Integral, 0)
-        if not (self.checkpoint is None or isinstance(self.checkpoint, (str, PathLike))):
-            raise InvalidInputError(f"checkpoint={self.checkpoint!r}: it must be a folder or None")
-        if not (self.n_jobs is None or isinstance(self.n_jobs, Integral)):
-            raise InvalidInputError(f"n_jobs={self.n_jobs!r}: it must be a whole number or None")
-        return Limits(
-            n_thresholds=self.n_thresholds,
-            max_depth=self.max_depth,
-            min_samples_leaf=self.min_samples_leaf,
-            min_samples_val=self.min_samples_val,
-            min_gain=self.min_gain,
-            min_gain_se=self.min_gain_se,
-        )
+        return limits_of(self)
 
     @abstractmethod
     def _loss_for(self, named: list[tuple[str, Any]], classes: Labels | None) -> Loss:
@@ -493,7 +459,7 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
             folds = folds_of(self.validation, table.X, table.y, together)
             return lambda seeds: Partition.from_folds(folds[seeds.repeat % len(folds)])
         if isinstance(self.validation, Integral) and not isinstance(self.validation, bool):
-            _check_number("validation", self.validation, Integral, 2)
+            check_number("validation", self.validation, Integral, 2)
             n_folds = int(self.validation)
             return lambda seeds: Partition.from_folds(
                 assign_folds(table.X, strata, together, n_folds, seeds.generator())
@@ -743,11 +709,13 @@ class ToPsClassifier(ClassifierMixin, _TreesOfPredictors):  # type: ignore[misc]
         outside the largest class, or else on that of the nearest node above that has.
     min_gain : float, default=0.0
         A split must lower the loss by more than this.
-    min_gain_se : float, default=2.5
+    min_gain_se : float or pair of floats, default=2.5
         And by more than chance: the search is made again without each fold and its choice judged
         on that fold, and must gain so many standard errors there. 0 is no such demand. The default
         is the 1.645 of a one-sided test at 5 %, times the 1.5 by which Nadeau and Bengio's
-        correction lengthens the standard errors of five folds that share training rows.
+        correction lengthens the standard errors of five folds that share training rows. Of a pair
+        the first is for the root and the second for the nodes below it: ``(2.5, 1)`` keeps noise
+        from growing a tree, and where there is one, lets it grow further.
     refit : bool, default=False
         With folds, whether a predictor keeps one model, trained on all rows of its node, instead
         of one a fold to average: smaller and faster.
@@ -938,18 +906,6 @@ def _with_params(named: list[tuple[str, Any]], params: dict[str, Any]) -> list[t
         else:
             learners[name] = params[key]
     return list(learners.items())
-
-
-def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
-    if not (isinstance(value, str) and value in choices):
-        allowed = " or ".join(repr(choice) for choice in choices)
-        raise InvalidInputError(f"{name}={value!r}: it must be {allowed}")
-
-
-def _check_number(name: str, value: Any, kind: type, least: int) -> None:
-    if not isinstance(value, kind) or isinstance(value, bool) or not value >= least:  # type: ignore[operator]
-        what = "a whole number" if kind is Integral else "a number"
-        raise InvalidInputError(f"{name}={value!r}: it must be {what} of at least {least}")
 
 
 def _verdict(repeats: list[tuple[Problem, Evidence]]) -> Verdict:

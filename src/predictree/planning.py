@@ -210,7 +210,7 @@ def course_of(model: Any, problem: Problem, limits: Limits, imputed: bool) -> Co
         workers=effective_n_jobs(model.n_jobs),
         depth=min(depth, room),
         may_grow=limits.max_depth is None and depth <= room,
-        n_parts=_count_parts(problem, region) if limits.min_gain_se > 0 else 0,
+        n_parts=_count_parts(problem, region) if max(limits.min_gain_se) > 0 else 0,
         mixes=mixes,
         races=model._search_for(problem.learners) == "racing",
         refit=bool(model.refit) and problem.partition.n_folds > 1,

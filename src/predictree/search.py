@@ -52,8 +52,12 @@ class Limits:
     min_samples_leaf: int
     min_samples_val: int
     min_gain: float
-    min_gain_se: float = 0.0
+    min_gain_se: tuple[float, float] = (0.0, 0.0)  # of the root, and of nodes below it
     training_sets: TrainingSets = "path"
+
+    def errors_to_gain(self, path: int) -> float:
+        """Return by how many standard errors the split of a node must gain."""
+        return self.min_gain_se[path > 1]
 
     def admits(self, train_left: BoolArray, v1_left: BoolArray) -> bool:
         """Whether both sides of a split have the rows to train and to judge."""

@@ -1,0 +1,79 @@
+"""Checks of an estimator's parameters, with errors that say what to give instead."""
+
+from numbers import Integral, Real
+from os import PathLike
+from threading import TIMEOUT_MAX
+from typing import Any
+
+from predictree.exceptions import InvalidInputError
+from predictree.memory import bytes_of
+from predictree.search import SEARCHES, Limits
+
+COUNTS = {
+    "n_thresholds": 1,
+    "min_samples_leaf": 1,
+    "min_samples_val": 1,
+    "n_repeats": 1,
+    "verbose": 0,
+}
+
+
+def limits_of(model: Any) -> Limits:
+    """Check the parameters that bear on how a tree grows; return its limits."""
+    check_choice("weights", model.weights, ("shrunk", "path"))
+    check_choice("search", model.search, ("auto", *SEARCHES))
+    for name, least in COUNTS.items():
+        check_number(name, getattr(model, name), Integral, least)
+    for name in ("min_gain", "shrinkage"):
+        check_number(name, getattr(model, name), Real, 0)
+    if model.time_limit is not None:
+        check_number("time_limit", model.time_limit, Real, 0)
+    if model.learner_timeout is not None:
+        check_number("learner_timeout", model.learner_timeout, Real, 0)
+        if not 0 < model.learner_timeout <= TIMEOUT_MAX:
+            raise InvalidInputError(
+                f"learner_timeout={model.learner_timeout!r}: it must be a time above zero, or "
+                "None for no limit"
+            )
+    if model.memory_limit is not None:
+        bytes_of(model.memory_limit)
+    if model.max_depth is not None:
+        check_number("max_depth", model.max_depth, Integral, 0)
+    if not (model.checkpoint is None or isinstance(model.checkpoint, (str, PathLike))):
+        raise InvalidInputError(f"checkpoint={model.checkpoint!r}: it must be a folder or None")
+    if not (model.n_jobs is None or isinstance(model.n_jobs, Integral)):
+        raise InvalidInputError(f"n_jobs={model.n_jobs!r}: it must be a whole number or None")
+    return Limits(
+        n_thresholds=model.n_thresholds,
+        max_depth=model.max_depth,
+        min_samples_leaf=model.min_samples_leaf,
+        min_samples_val=model.min_samples_val,
+        min_gain=model.min_gain,
+        min_gain_se=of_root_and_below("min_gain_se", model.min_gain_se),
+    )
+
+
+def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
+    """Raise unless a value is one of some words."""
+    if not (isinstance(value, str) and value in choices):
+        allowed = " or ".join(repr(choice) for choice in choices)
+        raise InvalidInputError(f"{name}={value!r}: it must be {allowed}")
+
+
+def check_number(name: str, value: Any, kind: type, least: int) -> None:
+    """Raise unless a value is a number of a kind, and large enough."""
+    if not isinstance(value, kind) or isinstance(value, bool) or not value >= least:  # type: ignore[operator]
+        what = "a whole number" if kind is Integral else "a number"
+        raise InvalidInputError(f"{name}={value!r}: it must be {what} of at least {least}")
+
+
+def of_root_and_below(name: str, value: Any) -> tuple[float, float]:
+    """Return a pair of numbers as it is, and one number twice."""
+    pair = tuple(value) if isinstance(value, tuple | list) else (value, value)
+    if len(pair) != 2:
+        raise InvalidInputError(
+            f"{name}={value!r}: give one number, or two: of the root and of the nodes below it"
+        )
+    for number in pair:
+        check_number(name, number, Real, 0)
+    return pair
