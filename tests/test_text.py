@@ -20,6 +20,28 @@ def test_every_part_of_a_node_is_shown():
     )
 
 
+def test_weights_of_several_learners_have_names():
+    weights = (
+        PathWeight(0, "forest", 0, 0.5),
+        PathWeight(1, "forest", 0, 0.25),
+        PathWeight(1, "linear", 1, 0.249),
+        PathWeight(1, "linear", 0, 0.001),
+    )
+    nodes = [
+        Node(0, None, 0, (1, 2), Split(0, 1.0), "forest", 0, 0.5, 0.25, 30, 5, 4, None),
+        Node(1, 0, 1, None, None, "forest", 0, 0.2, None, 10, 5, 4, weights),
+        Node(2, 0, 1, None, None, "forest", 0, 0.2, None, 10, 5, 4, weights[:1]),
+    ]
+    predictors = [
+        Predictor("forest", 0, ()),
+        Predictor("linear", 1, ()),
+        Predictor("linear", 0, ()),
+    ]
+    lines = export_text(Tree.from_nodes(nodes, predictors, 1)).splitlines()
+    assert lines[1].endswith("w=[forest↑ 0.75, linear 0.25]")
+    assert lines[2].endswith("w=[forest↑ 0.50]")
+
+
 def test_an_estimator_shows_its_tree(regimes):
     X, y = regimes
     model = ToPsRegressor("lr", random_state=0, max_depth=2, **HELD_OUT).fit(X, y)

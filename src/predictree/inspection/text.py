@@ -1,6 +1,6 @@
 """The tree as text: for every node its rule, learner, training set, losses and gain."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -9,6 +9,8 @@ import numpy as np
 from predictree.exceptions import InvalidInputError
 from predictree.schema import Column
 from predictree.tree import Node, Split, Tree
+
+SHOWN = 0.005  # weights from here on are not 0.00
 
 
 def export_text(
@@ -19,7 +21,8 @@ def export_text(
     Each line is one node: the rule that leads to it, its learner with one ``↑`` for every level
     between the node and the ancestor that the learner was trained on, how many rows of S, V1 and V2
     it has, and its loss on V1. An inner node adds the joint loss of its children and Δv, the loss
-    that its split saves; a leaf adds the weights of its path, from the root down.
+    that its split saves; a leaf adds the weights of its path, from the root down. If there are
+    several learners, each weight has its predictor's name; those below 0.005 are left out then.
 
     Parameters
     ----------
@@ -101,10 +104,28 @@ def date_of(days: float) -> str:
 
 
 def _describe(tree: Tree, node: Node, decimals: int) -> str:
-    arrows = "↑" * (node.depth - int(tree.depth[node.trained_on]))
-    text = f"{node.learner}{arrows}  n={node.n_train}/{node.n_v1}/{node.n_v2}"
+    name = _name(tree, node, node.learner, node.trained_on)
+    text = f"{name}  n={node.n_train}/{node.n_v1}/{node.n_v2}"
     text += f"  loss={node.loss:.{decimals}f}"
     if node.gain is not None:
         return f"{text}→{node.split_loss:.{decimals}f}  Δv={node.gain:.{decimals}f}"
-    weights = ", ".join(f"{record.weight:.2f}" for record in node.weights or ())
-    return f"{text}  w=[{weights}]"
+    return f"{text}  w=[{', '.join(_weights(tree, node))}]"
+
+
+def _name(tree: Tree, node: Node, learner: str, trained_on: int) -> str:
+    """Return what a predictor is called at a node: ↑ is a level up to where it was trained."""
+    return learner + "↑" * (node.depth - int(tree.depth[trained_on]))
+
+
+def _weights(tree: Tree, leaf: Node) -> Iterator[str]:
+    records = leaf.weights or ()
+    if len({predictor.learner for predictor in tree.predictors}) == 1:
+        yield from (f"{record.weight:.2f}" for record in records)
+        return
+    total: dict[tuple[str, int], float] = {}  # a predictor may stand for several nodes
+    for record in records:
+        predictor = record.learner, record.trained_on
+        total[predictor] = total.get(predictor, 0.0) + record.weight
+    for predictor, weight in total.items():
+        if weight >= SHOWN:
+            yield f"{_name(tree, leaf, *predictor)} {weight:.2f}"
