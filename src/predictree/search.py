@@ -32,9 +32,9 @@ BATCH = 1 << 21  # numbers that the quick learners may have in hand at a time
 # learners get and the length of the shortlist. Fewer rows tell fewer splits apart, and a share of
 # them is not worth the fit. benchmarks/shortlists.py measures what is lost.
 RACES = (
-    (4500, ((1 / 9, 8), (1.0, 2))),
-    (1000, ((1.0, 4),)),
-    (0, ((1.0, 2),)),
+    (4500, ((1 / 9, 8), (1.0, 1))),
+    (1000, ((1.0, 2),)),
+    (0, ((1.0, 1),)),
 )
 FINALISTS = 8  # splits of a race of mixtures that closed forms with steps are asked about
 
