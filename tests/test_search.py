@@ -88,7 +88,10 @@ def test_fits_are_counted(regimes):
     model = ToPsRegressor(TREES, search="racing", max_depth=1, random_state=0, **HELD_OUT).fit(X, y)
     n_splits = 16  # one of the binary feature, and those of the others with enough rows of V¹
     assert model.fits_.exhaustive == 2 * len(TREES) * n_splits
-    assert model.fits_.made == 2 * len(TREES) * 2  # the shortlist of 450 rows has two splits
+    assert model.fits_.made == 2 * len(TREES) * 2  # without a quick learner two splits are tried
+    linear = [*TREES, ("linear", LinearRegression())]
+    model = ToPsRegressor(linear, search="racing", max_depth=1, random_state=0, **HELD_OUT)
+    assert model.fit(X, y).fits_.made == 2 * len(TREES)
 
 
 def test_a_perfect_node_is_not_searched():
@@ -110,14 +113,14 @@ def test_a_perfect_node_is_not_searched():
 
 def test_a_growing_share_of_the_rows(regimes, monkeypatch, spy):
     X, y = regimes
-    monkeypatch.setattr(search, "RACES", ((0, ((1 / 9, 12), (1.0, 2))),))
+    monkeypatch.setattr(search, "RACES", ((0, ((1 / 9, 6), (1.0, 1))),))
     model = ToPsRegressor(
         [("spy", spy)], search="racing", max_depth=1, random_state=0, **HELD_OUT
     ).fit(X, y)
     n = int((model.partition_ == 0).sum())
     sizes = np.array([len(rows) for rows, _, _ in type(spy).seen[1:]])
     pairs = sizes[: len(sizes) // 2 * 2].reshape(-1, 2).sum(axis=1)  # both sides of a split
-    expected = [n / 9] * 12 + [n] * 2
+    expected = [n / 9] * 12 + [n] * 2  # twice as many where linear regression stands in
     np.testing.assert_allclose(pairs[:14], expected, atol=2)
     assert model.fits_.made == 28
 
@@ -125,7 +128,7 @@ def test_a_growing_share_of_the_rows(regimes, monkeypatch, spy):
 @pytest.mark.parametrize("missing", [False, True])
 def test_without_a_quick_learner_linear_regression_ranks_the_splits(missing, monkeypatch):
     """The first learner tells nothing of where to split; the slope in feature 0 turns at x₂ = 0."""
-    monkeypatch.setattr(search, "RACES", ((0, ((1.0, 2),)),))
+    monkeypatch.setattr(search, "RACES", ((0, ((1.0, 1),)),))
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3000, 6))
     y = np.where(X[:, 2] > 0, 2, -2) * X[:, 0] + 0.1 * rng.normal(size=3000)

@@ -342,7 +342,8 @@ class Forecaster:
             return [(course.n_splits, 1.0)]
         if course.mixes:
             return [(1, 1.0)] if self._is_lone else []
-        return [(min(length, course.n_splits), share) for share, length in rounds(n)]
+        guesses = len(self.costs.slow) == len(self.costs.learners)
+        return [(min(length, course.n_splits), share) for share, length in rounds(n, guesses)]
 
     @property
     def _is_lone(self) -> bool:
