@@ -40,7 +40,9 @@ def losses_in_order(search):
     """Return the losses of the root and of its sixteen most promising splits, best guess first."""
     splits = most_promising(search.appraiser, search.ranking_trials(), -np.inf)[: LENGTHS[-1]]
     outlooks = [
-        search.appraiser.outlook(trial) for split in splits for trial in search.trials([[split]])
+        search.appraiser.outlook(trial, np.inf)
+        for split in splits
+        for trial in search.trials([[split]])
     ]
     return search.site.loss, [np.inf if o is None else o.loss for o in outlooks]
 

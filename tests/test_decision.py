@@ -180,7 +180,7 @@ def test_a_sketch_is_near_the_exact_mixture(regimes, loss):
     search = search_of_root(X, y, estimators, loss, parts("folds", len(y)))
     worst = 0.0
     for trial in search.trials(search.splits):
-        sketch = search.appraiser.outlook(trial)
+        sketch = search.appraiser.outlook(trial, np.inf)
         exact = [
             search.mixer.mix(
                 search.region.v1[rows],

@@ -444,10 +444,21 @@ def test_a_learner_that_cannot_repeat_its_fit_does_not_end_the_search(regimes):
     learners = [("once", OnlyOnce()), ("ridge", Ridge(alpha=50))]
     with pytest.warns(LearnerFailedWarning, match="once is enough"):
         model = ToPsRegressor(
-            learners, random_state=0, max_depth=1, n_thresholds=1, **HELD_OUT
+            learners, search="exhaustive", random_state=0, max_depth=1, n_thresholds=1, **HELD_OUT
         ).fit(X, y)
     assert len(model.tree_) == 3
     assert {node.learner for node in model.tree_} == {"ridge"}
+
+
+def test_what_a_race_chose_is_not_fitted_again(regimes):
+    X, y = regimes
+    OnlyOnce.fitted = set()
+    learners = [("once", OnlyOnce()), ("ridge", Ridge(alpha=50))]
+    model = ToPsRegressor(
+        learners, search="racing", random_state=0, max_depth=1, n_thresholds=1, **HELD_OUT
+    ).fit(X, y)
+    assert [node.learner for node in model.tree_][1:] == ["once", "once"]
+    assert model.predict(X).shape == y.shape
 
 
 def test_a_learner_that_is_not_reproducible_is_kept_at_the_root_only(regimes):
@@ -455,7 +466,7 @@ def test_a_learner_that_is_not_reproducible_is_kept_at_the_root_only(regimes):
     learners = [("fickle", Fickle()), ("ridge", Ridge(alpha=50))]
     with pytest.warns(LearnerFailedWarning, match="give it a random_state"):
         model = ToPsRegressor(
-            learners, random_state=0, max_depth=1, n_thresholds=1, **HELD_OUT
+            learners, search="exhaustive", random_state=0, max_depth=1, n_thresholds=1, **HELD_OUT
         ).fit(X, y)
     assert [node.learner for node in model.tree_][1:] == ["ridge", "ridge"]
 

@@ -4,7 +4,7 @@ Two ways to predict: with one predictor a node, as in the paper, or with a mixtu
 trained on the path. Each has an appraiser that weighs what the learners say about a split.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from predictree.losses import Judged, tolerance
 from predictree.mixing import Mixer, Mixture
 from predictree.problem import Problem, Region
-from predictree.tree import BoolArray, FloatArray, IntArray, Split
+from predictree.tree import BoolArray, FloatArray, IntArray, Model, Split
 
 ITSELF = None  # owner of a candidate that was trained on the very node it is offered to
 
@@ -60,12 +60,16 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One child of a proposed split: what it predicts with, one predictor or a mixture."""
+    """One child of a proposed split: what it predicts with, one predictor or a mixture.
+
+    ``models`` are those of a choice that was trained on the child itself, if they are at hand.
+    """
 
     region: Region
     pool: Pool
     choice: Candidate
     mixture: Mixture | None = None
+    models: tuple[Model, ...] | None = None
 
     @property
     def scores(self) -> FloatArray:
@@ -78,13 +82,15 @@ class Trial:
     """One split to be judged: where V¹ goes, and what the learners trained on its sides say.
 
     ``own`` has one array (v, k) a learner, each row answered by its own side's model, NaN on a side
-    where the learner failed or was not asked.
+    where the learner failed or was not asked. ``models`` has what was kept of them, by learner and
+    side.
     """
 
     split: Split
     goes_left: BoolArray
     own: list[FloatArray]
     asked_all: bool = False
+    models: dict[tuple[int, int], tuple[Model, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,18 +105,20 @@ class Outlook:
     choices: tuple[Candidate, Candidate] | None = None
     mixtures: tuple[Mixture, Mixture] | None = None
 
-    def side(self, right: int, region: Region, pool: Pool) -> Side:
+    def side(self, right: int, region: Region, pool: Pool, trial: Trial) -> Side:
         """Return one child."""
         assert self.choices is not None
+        choice = self.choices[right]
         mixture = None if self.mixtures is None else self.mixtures[right]
-        return Side(region, pool, self.choices[right], mixture)
+        models = trial.models.get((choice.learner, right)) if choice.owner is ITSELF else None
+        return Side(region, pool, choice, mixture, models)
 
 
 class Appraiser(Protocol):
     """Weighs what is known about the splits of one node."""
 
-    def outlook(self, trial: Trial) -> Outlook | None:
-        """Return what a split would come to; None if its loss is undefined."""
+    def outlook(self, trial: Trial, to_beat: float) -> Outlook | None:
+        """Return what a split would come to; None if its loss is not below one, or undefined."""
 
     def settled(self, trial: Trial, outlook: Outlook, loosens: bool) -> Outlook:
         """Return what becomes of a split once it is decided."""
@@ -124,13 +132,15 @@ class OfPairs:
         self.judge = problem.loss.judge(rows, [h.scores for h in site.pool])
         self.slack = tolerance(problem.loss, rows, site.loss)
 
-    def outlook(self, trial: Trial) -> Outlook | None:
+    def outlook(self, trial: Trial, to_beat: float) -> Outlook | None:
         """Return the least loss of all pairs of predictors, the first among equals."""
         losses = self._losses(trial)
         least = losses.min()
-        if np.isinf(least):
+        if not least < to_beat:
             return None
         i, j = np.unravel_index(np.argmax(losses <= least + self.slack), losses.shape)
+        if not losses[i, j] < to_beat:
+            return None
         left = self._candidate(trial, int(i), trial.goes_left)
         right = self._candidate(trial, int(j), ~trial.goes_left)
         scores = joined(trial.goes_left, left.scores, right.scores)
@@ -169,7 +179,7 @@ class OfMixtures:
         self.parent = site.mixture
         self.inherited = [(h.key, h.scores, mixer.basis(rows, h.scores)) for h in site.pool]
 
-    def outlook(self, trial: Trial) -> Outlook | None:
+    def outlook(self, trial: Trial, to_beat: float) -> Outlook | None:
         """Sketch the mixtures of either side."""
         own = [
             ((ITSELF, m), scores, self.mixer.basis(self.rows, scores))
@@ -183,7 +193,7 @@ class OfMixtures:
             self.parent,
         )  # fmt: skip
         loss = self.problem.loss.value(self.rows, mixed)
-        return Outlook(loss, mixed) if np.isfinite(loss) else None
+        return Outlook(loss, mixed) if loss < to_beat else None
 
     def settled(self, trial: Trial, outlook: Outlook, loosens: bool) -> Outlook:
         """Mix exactly, and loosen the node's hold where that is a clear gain, if it may."""

@@ -385,7 +385,7 @@ class Grower:
     ) -> tuple[Candidate, Failure] | None:
         """Fit and keep what the sides chose; return a choice that cannot be kept, if any, and why.
 
-        The search returned scores, not models; the seeds make these fits the same ones.
+        Mostly the search returned scores, not models; the seeds make these fits the same ones.
         """
         chosen: list[tuple[PredictorKey, Origin, Side]] = []
         for offset, (side, path) in enumerate(sides):
@@ -396,7 +396,8 @@ class Grower:
             i = side.choice.learner
             if (owner, i) not in self.predictors:
                 chosen.append(((owner, i), Origin(path, i, region.train), side))
-        fitted = self._fitted({key: origin for key, origin, _ in chosen}, one_by_one)
+        at_hand = {key: side.models for key, _, side in chosen if side.models is not None}
+        fitted = self._fitted({key: origin for key, origin, _ in chosen}, one_by_one, at_hand)
         kept: dict[PredictorKey, Kept] = {}
         for key, _, side in chosen:
             name = self.problem.learners[key[1]].name
@@ -430,17 +431,21 @@ class Grower:
         """Return the models of a side's choice, after checking that they are those it judged."""
         if isinstance(models, Failure):
             return models
-        again = self.problem.held_out(models, side.region.v1)
-        size = np.abs(side.choice.scores).max()
-        if not np.allclose(again, side.choice.scores, rtol=1e-4, atol=1e-6 * size):
-            raise RuntimeError(
-                "fitted again on the same rows with the same seed it answers otherwise: give it a "
-                "random_state"
-            )
+        if models is not side.models:
+            again = self.problem.held_out(models, side.region.v1)
+            size = np.abs(side.choice.scores).max()
+            if not np.allclose(again, side.choice.scores, rtol=1e-4, atol=1e-6 * size):
+                raise RuntimeError(
+                    "fitted again on the same rows with the same seed it answers otherwise: give "
+                    "it a random_state"
+                )
         return Kept(models, self.problem.held_out(models, self.problem.partition.v2))
 
     def _fitted(
-        self, origins: Mapping[PredictorKey, Origin], one_by_one: Collection[int]
+        self,
+        origins: Mapping[PredictorKey, Origin],
+        one_by_one: Collection[int],
+        at_hand: Mapping[PredictorKey, tuple[Model, ...]],
     ) -> dict[PredictorKey, tuple[Model, ...] | Failure]:
         """Return the models of predictors: at hand, from the journal, by sums, or fitted."""
         found: dict[PredictorKey, tuple[Model, ...] | Failure] = {}
@@ -449,6 +454,9 @@ class Grower:
             models = self.global_models.get(key) or self.journal.models(origin)
             if models is not None:
                 found[key] = models
+            elif key in at_hand:
+                found[key] = at_hand[key]
+                self.journal.keep_models(origin, at_hand[key])
             elif key[1] not in one_by_one and fit_by_sums(learner):
                 fit = partial(self.problem.fit, learner, origin.train, origin.path)
                 found[key] = attempt(learner.name, fit)

@@ -248,6 +248,36 @@ def mixed_scores(
 
 
 @njit(cache=True, nogil=True, fastmath=REORDER)
+def centred_grams(sums: FloatArray, unit: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Centre and scale the columns of many Gram matrices.
+
+    Parameters
+    ----------
+    sums : array of shape (b, 1 + m, 1 + m)
+        Of a column of ones, or of root weights, and m others.
+    unit : array of shape (m,)
+        What to multiply each column by.
+
+    Returns
+    -------
+    centred : array of shape (b, m, m)
+    mean : array of shape (b, m)
+        Before scaling.
+    """
+    n_systems, m = len(sums), sums.shape[1] - 1
+    centred, mean = np.empty((n_systems, m, m)), np.empty((n_systems, m))
+    for b in range(n_systems):
+        count = max(sums[b, 0, 0], np.finfo(np.float64).tiny)
+        for i in range(m):
+            mean[b, i] = sums[b, 0, 1 + i] / count
+        for i in range(m):
+            for j in range(m):
+                product = count * mean[b, i] * mean[b, j]
+                centred[b, i, j] = (sums[b, 1 + i, 1 + j] - product) * unit[i] * unit[j]
+    return centred, mean
+
+
+@njit(cache=True, nogil=True, fastmath=REORDER)
 def solve_least_squares(
     gram: FloatArray, target: FloatArray, noise: FloatArray, penalty: FloatArray, cutoff: float
 ) -> tuple[FloatArray, BoolArray, BoolArray]:
@@ -279,10 +309,11 @@ def solve_least_squares(
     coefficients = np.zeros((n_systems, d, t))
     certain = np.ones(n_systems, dtype=np.bool_)
     dropped = np.zeros((n_systems, d), dtype=np.bool_)
-    L = np.empty((d, d))
+    rest, L = np.empty((d, d)), np.empty((d, d))
     pivots = np.empty(d, dtype=np.int64)
     for b in range(n_systems):
-        rank, certain[b] = _pivoted_cholesky(gram[b], noise[b], penalty[b], cutoff, L, pivots)
+        rest[:] = gram[b]
+        rank, certain[b] = _pivoted_cholesky(rest, noise[b], penalty[b], cutoff, L, pivots)
         dropped[b][pivots[rank:]] = True
         if certain[b]:
             real = np.diag(gram[b]) > noise[b]
@@ -329,20 +360,20 @@ def _pivoted_cholesky(
 
     Row i of L has the part of column i in the span of the pivots, which come first in ``pivots``;
     the rest of ``pivots`` lists the columns that depend on them. Also tells whether the rank is
-    clear. Pivots are squared singular values, within a modest factor.
+    clear. Pivots are squared singular values, within a modest factor. ``gram`` is used up.
     """
     d = len(gram)
-    left = np.empty(d)
+    left, per_noise = np.empty(d), 1.0 / np.maximum(noise, np.finfo(np.float64).tiny)
     for i in range(d):
         pivots[i] = i
         left[i] = gram[i, i] + penalty[i] if gram[i, i] > noise[i] else 0.0
     clear, largest, least = True, 0.0, np.inf
     for k in range(d):
-        best = k
+        best, clearest = k, left[pivots[k]] * per_noise[pivots[k]]
         for m in range(k + 1, d):
-            i, p = pivots[m], pivots[best]
-            if left[i] > 0.0 and left[i] * noise[p] >= left[p] * noise[i]:
-                best = m
+            clearness = left[pivots[m]] * per_noise[pivots[m]]
+            if clearness > clearest:
+                best, clearest = m, clearness
         pivots[k], pivots[best] = pivots[best], pivots[k]
         p = pivots[k]
         if left[p] <= DOUBT * noise[p]:
@@ -350,10 +381,14 @@ def _pivoted_cholesky(
         largest, least = max(largest, left[p]), min(least, left[p])
         clear = least > (30 * cutoff) ** 2 * largest
         L[p, k] = np.sqrt(left[p])
+        per_length = 1.0 / L[p, k]
         for m in range(k + 1, d):
             i = pivots[m]
-            L[i, k] = (gram[i, p] - np.dot(L[i, :k], L[p, :k])) / L[p, k]
+            L[i, k] = gram[i, p] * per_length
             left[i] -= L[i, k] ** 2
+            factor = L[i, k] * per_length
+            for j in range(d):  # also what is done with: a plain loop is quicker
+                gram[i, j] -= factor * gram[p, j]
     else:
         return d, clear
     for m in range(k, d):  # what is left of every other column must be rounding, too
@@ -372,7 +407,7 @@ def _back_substitute(L: FloatArray, pivots: IntArray, x: FloatArray) -> None:
             x[m] -= row[m] * x[k]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=REORDER)
 def _shorten(
     L: FloatArray,
     pivots: IntArray,
@@ -386,18 +421,31 @@ def _shorten(
     span. A constant column has a coefficient of zero already.
     """
     d = len(L)
-    null = np.zeros((d, d - rank))
+    null = np.zeros((d - rank, d))
     r = 0
     for m in range(rank, d):
         j = pivots[m]
         if real[j]:
             x = L[j, :rank].copy()
             _back_substitute(L, pivots, x)
+            mine = null[r]
             for k in range(rank):
-                null[pivots[k], r] = -x[k]
-            null[j, r] = 1.0
-            null[:, r] /= np.sqrt((null[:, r] ** 2).sum())
+                mine[pivots[k]] = -x[k]
+            mine[j] = 1.0
+            for _ in range(2):  # once more takes off what rounding has left
+                for q in range(r):
+                    _take_off(mine, null[q])
+                mine /= np.sqrt(np.dot(mine, mine))
+            for column in coefficients.T:
+                _take_off(column, mine)
             r += 1
-    if r > 0:
-        basis = np.ascontiguousarray(null[:, :r])
-        coefficients -= basis @ np.linalg.lstsq(basis, coefficients)[0]
+
+
+@njit(cache=True, nogil=True, fastmath=REORDER)
+def _take_off(vector: FloatArray, direction: FloatArray) -> None:
+    """Take off a vector its part in a direction of length one."""
+    part = 0.0
+    for i in range(len(vector)):
+        part += vector[i] * direction[i]
+    for i in range(len(vector)):
+        vector[i] -= part * direction[i]

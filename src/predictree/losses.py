@@ -365,8 +365,15 @@ class RankingJudge:
         self.mass, self.n_pool = rows.mass / rows.mass.max(initial=0.0), len(pool)
         n_classes = pool[0].shape[1]
         curves = [1] if n_classes == 2 else range(n_classes)
-        self.curves = [(c, rows.y == c) for c in curves if 0 < (rows.y == c).sum() < len(rows.y)]
-        self.pool = {c: self._ranked(pool, c) for c, _ in self.curves}
+        self.curves = [
+            (c, rows.y == c, self._mass_of_pairs(rows.y == c))
+            for c in curves
+            if 0 < (rows.y == c).sum() < len(rows.y)
+        ]
+        self.pool = {c: self._ranked(pool, c) for c, _, _ in self.curves}
+
+    def _mass_of_pairs(self, positive: BoolArray) -> float:
+        return float(self.mass[positive].sum() * self.mass[~positive].sum())
 
     @staticmethod
     def _ranked(candidates: Sequence[FloatArray], c: int) -> tuple[FloatArray, IntArray]:
@@ -377,12 +384,16 @@ class RankingJudge:
         """Return 1 − AUC of every pair, the mean over the curves."""
         if not self.curves:
             return np.full((len(own) + self.n_pool,) * 2, np.nan)
-        return np.asarray(
-            np.mean([self._curve(*curve, left, own) for curve in self.curves], axis=0)
-        )
+        total = sum(self._curve(*curve, left, own) for curve in self.curves)
+        return np.asarray(total / len(self.curves))
 
     def _curve(
-        self, c: int, positive: BoolArray, left: BoolArray, own: Sequence[FloatArray]
+        self,
+        c: int,
+        positive: BoolArray,
+        mass_of_pairs: float,
+        left: BoolArray,
+        own: Sequence[FloatArray],
     ) -> FloatArray:
         from predictree.kernels import wins_of_pairs
 
@@ -391,7 +402,7 @@ class RankingJudge:
             mine = self._ranked(own, c)
             scores, order = np.concatenate([mine[0], scores]), np.concatenate([mine[1], order])
         wins = wins_of_pairs(scores, order, left, positive, self.mass)
-        return np.asarray(1.0 - wins / (self.mass[positive].sum() * self.mass[~positive].sum()))
+        return np.asarray(1.0 - wins / mass_of_pairs)
 
 
 def _placements(rows: Judged, scores: FloatArray, c: int) -> FloatArray:

@@ -366,8 +366,13 @@ class Forecaster:
         return Work(2 * len(own), 2 * sum(h.seconds.at(rows) for h in own))
 
     def _accepted(self, n: float) -> Work:
-        """Return the work of a split that is made: the learners it did not ask, and its models."""
+        """Return the work of a split that is made: the learners it did not ask, and its models.
+
+        A race of pairs has the models at hand.
+        """
         course = self.course
+        if course.races and self.costs.slow and not course.mixes:
+            return Work(0, 0.0)
         total = self._kept(n / 2, 2)
         if course.mixes:
             total += Work(0, LOOSER * self.costs.mix.at(n))

@@ -1,7 +1,7 @@
 """The search for the best split of a node: feature, threshold, learner and training set at once."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import groupby
 from typing import Literal
@@ -24,7 +24,7 @@ from predictree.losses import tolerance
 from predictree.mixing import Mixer
 from predictree.problem import Problem, Region
 from predictree.splits import candidate_splits
-from predictree.tree import BoolArray, FloatArray, Split
+from predictree.tree import BoolArray, FloatArray, Model, Split
 
 BATCH = 1 << 21  # numbers that the quick learners may have in hand at a time
 
@@ -62,7 +62,7 @@ class Limits:
 
     def admits(self, train_left: BoolArray, v1_left: BoolArray) -> bool:
         """Whether both sides of a split have the rows to train and to judge."""
-        n_train, n_v1 = int(train_left.sum()), int(v1_left.sum())
+        n_train, n_v1 = int(np.count_nonzero(train_left)), int(np.count_nonzero(v1_left))
         return (
             min(n_train, len(train_left) - n_train) >= self.min_samples_leaf
             and min(n_v1, len(v1_left) - n_v1) >= self.min_samples_val
@@ -79,7 +79,12 @@ class Proposal:
     right: Side
 
 
-Outcome = FloatArray | Failure
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a learner says about V¹ of one side, and its models if they are to be kept."""
+
+    scores: FloatArray
+    models: tuple[Model, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,8 +166,9 @@ class Search:
         lower threshold. What no loss can be less than ends the search, unless fits are under way.
         """
         best, to_beat = None, self.to_beat
-        for trial, outlook in self._judged(trials):
-            if outlook.loss < to_beat - self.slack:
+        for trial in self._in_time(trials):
+            outlook = self.appraiser.outlook(trial, to_beat - self.slack)
+            if outlook is not None:
                 best, to_beat = (trial, outlook), outlook.loss
                 if to_beat <= self.problem.loss.least and not self.slow:
                     break
@@ -172,19 +178,17 @@ class Search:
         """Return the splits of the best trials that are a gain, by feature and in order."""
         found = [
             (outlook.loss, trial.split)
-            for trial, outlook in self._judged(trials)
-            if outlook.loss < self.to_beat - self.slack
+            for trial in self._in_time(trials)
+            if (outlook := self.appraiser.outlook(trial, self.to_beat - self.slack)) is not None
         ]
         best = sorted(found, key=lambda judged: judged[0])[:size]
         return by_feature(split for _, split in best)
 
-    def _judged(self, trials: Iterable[Trial]) -> Iterator[Judgement]:
-        """Judge trials in turn, as long as there is time; leave out what has no loss."""
+    def _in_time(self, trials: Iterable[Trial]) -> Iterator[Trial]:
+        """Yield trials as long as there is time."""
         for trial in trials:
             self.executor.check()
-            outlook = self.appraiser.outlook(trial)
-            if outlook is not None:
-                yield trial, outlook
+            yield trial
 
     def proposal(self, *judgements: Judgement | None, loosens: bool = True) -> Proposal:
         """Settle on the better of some judgements on one split."""
@@ -203,7 +207,7 @@ class Search:
     def _propose(self, trial: Trial, outlook: Outlook) -> Proposal:
         regions = self.region.divide(trial.split, self.problem.X)
         left, right = (
-            outlook.side(place, regions[place], pool_of(trial, rows, self.site.pool))
+            outlook.side(place, regions[place], pool_of(trial, rows, self.site.pool), trial)
             for place, rows in enumerate((trial.goes_left, ~trial.goes_left))
         )
         return Proposal(trial.split, outlook.loss, left, right)
@@ -211,11 +215,16 @@ class Search:
     def _fits_of(self, n_splits: int) -> int:
         return 2 * n_splits * len(self.slow) * self.problem.partition.n_folds
 
-    def trials(self, by_feature: list[list[Split]], share: float = 1.0) -> Iterator[Trial]:
-        """Train all learners on both sides of splits, slow ones on a share of the rows."""
+    def trials(
+        self, by_feature: list[list[Split]], share: float = 1.0, keeps: bool = False
+    ) -> Iterator[Trial]:
+        """Train all learners on both sides of splits, slow ones on a share of the rows.
+
+        Where splits are few, their models may be kept: one of them will be wanted.
+        """
         flat = [split for splits in by_feature for split in splits]
         region = self.region.shared(self.executor) if self.slow else self.region
-        train = partial(fit_side, self.problem, region, self.site.path, share)
+        train = partial(fit_side, self.problem, region, self.site.path, share, keeps)
         tasks = [(split, i, right) for split in flat for i in self.slow for right in (False, True)]
         outcomes = self.executor.map(
             train,
@@ -225,10 +234,10 @@ class Search:
             fits=self.problem.partition.n_folds,
         )
         self.made += self._fits_of(len(flat))
-        for trial in self.quick_trials(by_feature, *self.closed):
+        for trial in self.quick_trials(by_feature, *self.closed, asks_all=share == 1):
             for i in self.slow:
-                trial.own[i] = self._joined(next(outcomes), next(outcomes), trial.goes_left)
-            yield replace(trial, asked_all=True) if share == 1 else trial
+                self._join(trial, i, [next(outcomes), next(outcomes)])
+            yield trial
 
     def ranking_trials(self) -> Iterator[Trial]:
         """Return what is to be had for little at all splits.
@@ -245,14 +254,22 @@ class Search:
         return self.quick_trials(self.splits, None, {})
 
     def quick_trials(
-        self, by_feature: list[list[Split]], design: Design | None, forms: Mapping[int, ClosedForm]
+        self,
+        by_feature: list[list[Split]],
+        design: Design | None,
+        forms: Mapping[int, ClosedForm],
+        asks_all: bool = False,
     ) -> Iterator[Trial]:
-        """Train quick learners on both sides of splits; the others say nothing."""
+        """Train quick learners on both sides of splits; the others say nothing here."""
         for together in self._batches(by_feature):  # each forgets its scores at the end
-            yield from self._trials_of(together, design, forms)
+            yield from self._trials_of(together, design, forms, asks_all)
 
     def _trials_of(
-        self, together: list[list[Split]], design: Design | None, forms: Mapping[int, ClosedForm]
+        self,
+        together: list[list[Split]],
+        design: Design | None,
+        forms: Mapping[int, ClosedForm],
+        asks_all: bool,
     ) -> Iterator[Trial]:
         nothing = np.full((len(self.region.v1), self.problem.n_outputs), np.nan)
         goes_left, quick = self._quick_scores(together, design, forms)
@@ -260,7 +277,7 @@ class Search:
             own = [nothing] * len(self.problem.learners)
             for i, scores in quick.items():
                 own[i] = scores[s].copy()  # a view would keep the scores of all splits
-            yield Trial(split, goes_left[s], own)
+            yield Trial(split, goes_left[s], own, asks_all)
 
     def _quick_scores(
         self, together: list[list[Split]], design: Design | None, forms: Mapping[int, ClosedForm]
@@ -302,15 +319,18 @@ class Search:
         if together:
             yield together
 
-    def _joined(self, left: Outcome, right: Outcome, goes_left: BoolArray) -> FloatArray:
-        """Join what one learner says on both sides; a failure is recorded and says nothing."""
-        scores = np.full((len(goes_left), self.problem.n_outputs), np.nan)
-        for outcome, rows in ((left, goes_left), (right, ~goes_left)):
-            if isinstance(outcome, Failure):
-                self.failures.append(outcome)
-            else:
-                scores[rows] = outcome
-        return scores
+    def _join(self, trial: Trial, i: int, sides: list[Answer | Failure]) -> None:
+        """Join what a learner says on both sides; a failure is recorded and says nothing."""
+        trial.own[i] = np.full((len(trial.goes_left), self.problem.n_outputs), np.nan)
+        for right, (side, rows) in enumerate(
+            zip(sides, (trial.goes_left, ~trial.goes_left), strict=True)
+        ):
+            if isinstance(side, Failure):
+                self.failures.append(side)
+                continue
+            trial.own[i][rows] = side.scores
+            if side.models is not None:
+                trial.models[i, right] = side.models
 
 
 def exhaustive(search: Search) -> Judgement | None:
@@ -331,7 +351,7 @@ def racing(search: Search) -> Judgement | None:
     trials = search.ranking_trials()
     for share, length in rounds(len(search.region.train), guesses=not search.solved):
         shortlist = best_of(search.appraiser, trials, length, search.problem.loss.least)
-        trials = search.trials(shortlist, share)
+        trials = search.trials(shortlist, share, keeps=share == 1)
     return search.best(trials)
 
 
@@ -422,16 +442,21 @@ def admissible_splits(problem: Problem, region: Region, limits: Limits) -> Itera
 
 
 def fit_side(
-    problem: Problem, region: Region, path: int, share: float, task: tuple[Split, int, bool]
-) -> Outcome:
-    """Train a learner on a share of one child; return scores on its V¹, or why there are none."""
+    problem: Problem,
+    region: Region,
+    path: int,
+    share: float,
+    keeps: bool,
+    task: tuple[Split, int, bool],
+) -> Answer | Failure:
+    """Train a learner on a share of one child; return what it says, or why it says nothing."""
     split, i, right = task
     child = region.divide(split, problem.X)[right]
     train = child.train if share == 1 else problem.sample(child.train, share)
     learner = problem.learners[i]
 
-    def scores() -> FloatArray:
+    def answer() -> Answer:
         models = problem.fit(learner, train, 2 * path + right, by_sums=False)
-        return problem.held_out(models, child.v1)
+        return Answer(problem.held_out(models, child.v1), models if keeps else None)
 
-    return attempt(learner.name, scores)
+    return attempt(learner.name, answer)

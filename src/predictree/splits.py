@@ -91,5 +91,7 @@ def _midpoint(low: float, high: float) -> float:
 
 def _larger_left(values: FloatArray, weight: FloatArray | None, threshold: float) -> bool:
     left = values < threshold
-    share = left.mean() if weight is None else weight[left].sum() / weight.sum()
+    share = (
+        np.count_nonzero(left) / len(left) if weight is None else weight[left].sum() / weight.sum()
+    )
     return bool(share > 0.5 + 1e-12)

@@ -114,13 +114,22 @@ class Design:
         """Features that vary."""
         return len(self.columns)
 
-    @cached_property
-    def gaps(self) -> FloatArray:
-        """The least difference between different values of a feature, infinite without any.
+    def gaps(self, features: IntArray) -> FloatArray:
+        """Return the least difference between different values of features, infinite without any.
 
         One value that differs by g from all others gives its column a squared length of g² / 2.
         """
-        return np.array([_gap(column) for column in on_host(self.train).T[1 : 1 + self.n_features]])
+        columns = on_host(self.train)[:, 1 : 1 + self.n_features]
+        low, high = columns.min(axis=0), columns.max(axis=0)
+        two = np.ones(self.n_features, dtype=bool)
+        for start in range(0, len(columns), CHUNK):
+            block = columns[start : start + CHUNK]
+            two &= ((block == low) | (block == high)).all(axis=0)
+        gaps = np.where(low == high, np.inf, high - low)
+        for j in features[~two[features]]:
+            steps = np.diff(np.sort(columns[:, j]))
+            gaps[j] = steps[steps > 0].min()
+        return gaps[features]
 
     def as_scores(self, answers: FloatArray) -> FloatArray:
         """Turn answers to the targets, (…, t), into scores, (…, k); the answers are used up."""
@@ -145,15 +154,6 @@ def _lengths(features: FloatArray, center: FloatArray) -> FloatArray:
     """Root mean squares of centred columns; 0 for those that are constant up to rounding."""
     length = np.sqrt(np.einsum("ij,ij->j", features, features) / len(features))
     return np.where(length <= 1e-13 * np.abs(center), 0.0, length)
-
-
-def _gap(column: FloatArray) -> float:
-    """Return the least difference between different values; infinite if all are the same."""
-    low, high = column.min(), column.max()
-    if ((column == low) | (column == high)).all():
-        return float(high - low) or np.inf
-    steps = np.diff(np.sort(column))
-    return float(steps[steps > 0].min())
 
 
 def _fill_targets(out: FloatArray, y: Labels, n_outputs: int) -> tuple[float, float]:
@@ -208,7 +208,8 @@ class Bins:
 
     def cells(self) -> list[IntArray]:
         """Return the training rows of every cell."""
-        return np.split(self.order, self.ends[:-1])
+        starts = [0, *self.ends[:-1].tolist()]
+        return [self.order[a:b] for a, b in zip(starts, self.ends.tolist(), strict=True)]
 
     def border(self, split: int) -> int:
         """Return how many training rows go left."""
@@ -410,8 +411,10 @@ def moments_of_sides(design: Design, cuts: Cuts) -> tuple[FloatArray, FloatArray
     mean = first / count
     variance = second / count - mean**2
     doubtful = variance <= 1e-9 * second / count
-    coarse = design.gaps**2 > 1e-8 * len(design.rows)  # then a small variance is none at all
-    variance[doubtful & coarse] = 0.0
+    coarse = np.zeros(d, dtype=bool)
+    asked = np.flatnonzero(doubtful.any(axis=(0, 1, 2)))
+    coarse[asked] = design.gaps(asked) ** 2 > 1e-8 * len(design.rows)
+    variance[doubtful & coarse] = 0.0  # where the gap is large, a small variance is none at all
     doubtful &= ~coarse
     for place in map(tuple, np.argwhere(doubtful.any(axis=-1))):
         columns = np.flatnonzero(doubtful[place])

@@ -163,7 +163,7 @@ class LinearForm:
         Where a matrix cannot tell, their triangular factors are asked, which are not squared.
         """
         coefficients, intercepts, certain, dropped = self._solve_grams(sums, penalty)
-        doubtful = dropped & ~self._coarse if dropped.any() else dropped
+        doubtful = dropped & ~self._coarse(np.flatnonzero(dropped.any(axis=0)))
         for i in np.flatnonzero(~certain | doubtful.any(axis=1)).tolist():
             rows = rows_of(i)
             if not (certain[i] and self._constant(rows, doubtful[i])):
@@ -172,13 +172,14 @@ class LinearForm:
                 )
         return coefficients, intercepts
 
-    @property
-    def _coarse(self) -> BoolArray:
-        """The columns in which one value that differs from all others is more than noise."""
+    def _coarse(self, columns: IntArray) -> BoolArray:
+        """Return which of some columns have values that differ by more than noise, if at all."""
         least = 4 * NOISE * len(self.design.rows)
         if self.root_weight is not None:
             least *= float(self.root_weight.max() / self.root_weight.min()) ** 2
-        return self.design.gaps**2 > least
+        coarse = np.zeros(self.design.n_features, dtype=bool)
+        coarse[columns] = self.design.gaps(columns) ** 2 > least
+        return coarse
 
     def _constant(self, rows: IntArray, columns: BoolArray) -> bool:
         """Whether these columns have one value each on these rows."""
@@ -217,25 +218,26 @@ class LinearForm:
         self, sums: FloatArray, penalty: FloatArray
     ) -> tuple[FloatArray, FloatArray, BoolArray, BoolArray]:
         """Return coefficients, intercepts, certainty and dropped columns of every training set."""
-        d, scale = self.design.n_features, self.design.scale
-        count = np.maximum(sums[:, 0, 0], np.finfo(float).tiny)[:, None]
-        mean = sums[:, 0, 1:] / count
-        centred = sums[:, 1:, 1:] - count[:, :, None] * mean[:, :, None] * mean[:, None, :]
+        from predictree.kernels import centred_grams
+
+        d, n_targets = self.design.n_features, self.total.shape[0] - 1 - self.design.n_features
+        # In the units of the columns as they were: so is the norm that an estimator minimises.
+        scale = np.append(self.design.scale, np.ones(n_targets))
+        centred, mean = centred_grams(sums, scale)
         own, all_rows = (
             np.diagonal(sums, axis1=1, axis2=2)[:, 1:],
             np.diagonal(on_host(self.total))[1:],
         )
         noise = NOISE * (own + 1e-2 * all_rows)  # a sum that was got as a difference rounds more
         constant = np.diagonal(centred[:, d:, d:], axis1=1, axis2=2) <= noise[:, d:]
-        # In the units of the columns as they were: so is the norm that an estimator minimises.
         coefficients, certain, dropped = solve_least_squares(
-            centred[:, :d, :d] * scale[:, None] * scale,
-            centred[:, :d, d:] * scale[:, None] * ~constant[:, None, :],
-            noise[:, :d] * scale**2,
+            centred[:, :d, :d],
+            centred[:, :d, d:] * ~constant[:, None, :],
+            noise[:, :d] * self.design.scale**2,
             penalty,
             self.cutoff,
         )
-        coefficients *= scale[:, None]
+        coefficients *= self.design.scale[:, None]
         intercepts = mean[:, d:] - np.einsum("bd,bdt->bt", mean[:, :d], coefficients)
         return coefficients, intercepts, certain & (sums[:, 0, 0] > 0), dropped
 
