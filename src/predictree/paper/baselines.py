@@ -158,7 +158,7 @@ def regressor_of_ours(module: str, name: str, seed: int) -> IndicatorClassifier:
 
 def variant(row: str, seed: int) -> Any:
     """Return a boosting of the MNIST table by its row's name."""
-    return import_module("predictree.paper.deepboost").VARIANTS[row](random_state=seed)
+    return import_module("predictree.paper.deepboost").VARIANTS[row]()
 
 
 def _logistic(seed: int) -> Any:

@@ -9,10 +9,10 @@ for the step (pseudocode in Figure 1); the bounds r of the Rademacher complexiti
 chooses between a new tree and those it has. With the logistic loss the step is the best one
 for an upper bound of F, as in the paper, so that F falls, but not as far as it could.
 
-Settled here: the new tree of a round is the best of all prunings of one tree, which scikit-learn
-grows on the weights of the round by the Gini index. Its questions are n in the bound of the paper,
-sqrt((4n + 2) log₂(d + 2) log(m + 1) / m). With ``base="stumps"`` the families are the trees of
-depth 1 and 2, with sqrt(2 log(2 m d) / m) and sqrt(2 log(2 m² d (d - 1)) / m); the second counts
+Settled here: the new tree of a round is the best of all prunings of one tree, which is grown on the
+weights of the round by the Gini index; see `growing`. Its questions are n in the bound of the
+paper, sqrt((4n + 2) log₂(d + 2) log(m + 1) / m). With ``base="stumps"`` the families are the trees
+of depth 1 and 2, with sqrt(2 log(2 m d) / m) and sqrt(2 log(2 m² d (d - 1)) / m); the second counts
 trees that ask one question at both children of the root, those grown here may ask two. Rows with
 weights count as often as they weigh, also in m. A tree without error that pays nothing would get
 an infinite weight: its error is taken to be `LEAST_ERROR`, and boosting ends.
@@ -32,13 +32,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, log_expit
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from predictree.encoding import check_weights
 from predictree.exceptions import InvalidInputError
 from predictree.paper.checks import check_at_least, check_choice, encode_classes
+from predictree.paper.growing import SortedRows, Tree
 from predictree.paper.pruning import Grown, Hypothesis
 from predictree.tree import FloatArray
 
@@ -101,7 +101,7 @@ def best_tree(grown: Grown, penalty: Penalty, mean_slope: float) -> Hypothesis:
 
 def best_stump(grown: Grown, penalty: Penalty, mean_slope: float) -> Hypothesis:
     """Return the steepest of the tree cut off at each depth: its edge against that depth."""
-    depths = range(1, max(grown.tree.get_depth(), 1) + 1)
+    depths = range(1, max(grown.tree.depth, 1) + 1)
     cuts = [(grown.of_depth(depth), penalty.of_stumps(depth)) for depth in depths]
     gains = [mean_slope * np.abs(grown.mass[cut]).sum() - penalty(r) for cut, r in cuts]
     return grown.hypothesis(*cuts[int(np.argmax(gains))])
@@ -157,7 +157,7 @@ class Descent:
     surrogate : Surrogate
     penalty : Penalty
     grow : callable
-        Grows a tree on the rows with weights D.
+        Grows a tree on the rows, from D(i) y(i).
     choose : callable
         Chooses the best pruning: `best_tree` or `best_stump`.
     """
@@ -167,7 +167,7 @@ class Descent:
     weight: FloatArray
     surrogate: Surrogate
     penalty: Penalty
-    grow: Callable[[FloatArray], DecisionTreeClassifier]
+    grow: Callable[[FloatArray], Tree]
     choose: Callable[[Grown, Penalty, float], Hypothesis]
     trees: list[Hypothesis] = field(default_factory=list)
     answers: list[NDArray[np.int8]] = field(default_factory=list)
@@ -200,7 +200,7 @@ class Descent:
         return bool(steepness[chosen] >= FLAT) and self._move(chosen, edge[chosen], price[chosen])
 
     def _add_new(self, signed: FloatArray, mean_slope: float) -> None:
-        grown = Grown.of(self.grow(np.abs(signed)), self.X, signed)
+        grown = Grown.of(self.grow(signed), self.X, signed)
         self.trees.append(self.choose(grown, self.penalty, mean_slope))
         self.answers.append(self.trees[-1](self.X).astype(np.int8))
         self.alpha = np.append(self.alpha, 0.0)
@@ -239,8 +239,6 @@ class DeepBoostClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         β, the price of any tree.
     n_estimators : int, default=100
         T, rounds; a round may return to an earlier tree.
-    random_state : int, RandomState or None, default=None
-        Breaks ties between questions as trees grow.
 
     Attributes
     ----------
@@ -259,7 +257,7 @@ class DeepBoostClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = DeepBoostClassifier(max_depth=3, lam=1e-3, random_state=0).fit(X[::2], y[::2])
+    >>> model = DeepBoostClassifier(max_depth=3, lam=1e-3).fit(X[::2], y[::2])
     >>> model.score(X[1::2], y[1::2]) > 0.9
     True
     """
@@ -273,7 +271,6 @@ class DeepBoostClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         lam: float = 1e-4,
         beta: float = 1e-4,
         n_estimators: int = 100,
-        random_state: Any = None,
     ) -> None:
         self.base = base
         self.max_depth = max_depth
@@ -281,7 +278,6 @@ class DeepBoostClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.lam = lam
         self.beta = beta
         self.n_estimators = n_estimators
-        self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Boost.
@@ -328,20 +324,14 @@ class DeepBoostClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"Only binary classification is supported, and y has {len(self.classes_)} classes: "
                 "wrap the estimator in sklearn.multiclass.OneVsRestClassifier"
             )
-        X = np.asarray(X, dtype=np.float32)  # as trees see it, once
-        random = check_random_state(self.random_state)
-
-        def grow(row_weight: FloatArray) -> DecisionTreeClassifier:
-            tree = DecisionTreeClassifier(max_depth=self.max_depth, random_state=random)
-            return tree.fit(X, codes, sample_weight=row_weight * len(codes))
-
+        X = np.asarray(X, dtype=float)
         return Descent(
             X,
             np.where(codes == 1, 1.0, -1.0),
             weight / weight.sum(),
             SURROGATES[self.loss],
             Penalty(self.lam, self.beta, weight.sum(), X.shape[1]),
-            grow,
+            partial(SortedRows.of(X).grow, max_depth=self.max_depth),
             FAMILIES[self.base],
         )
 
@@ -355,7 +345,7 @@ class DeepBoostClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def decision_function(self, X: ArrayLike) -> FloatArray:
         """Return f(x) = Σ α h(x); above zero is the second class."""
         check_is_fitted(self)
-        X = np.asarray(validate_data(self, X, reset=False), dtype=np.float32)
+        X = np.asarray(validate_data(self, X, reset=False), dtype=float)
         total = np.zeros(len(X))
         for alpha, tree in zip(self.estimator_weights_, self.estimators_, strict=True):
             total += alpha * tree(X)
@@ -399,6 +389,6 @@ VARIANTS: Mapping[str, Callable[..., DeepBoostClassifier]] = MappingProxyType(
 )
 """The ten rows of this kind in the paper's table for MNIST, each a maker of estimators.
 
-``VARIANTS["AB/Trees"](max_depth=4, random_state=0)`` is AdaBoost with trees of depth 4. The prices
+``VARIANTS["AB/Trees"](max_depth=4)`` is AdaBoost with trees of depth 4. The prices
 λ and β, where a row has them, were tuned in the experiments: those here are only a start.
 """

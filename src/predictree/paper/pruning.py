@@ -9,11 +9,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from sklearn.tree import DecisionTreeClassifier
 
-from predictree.tree import FloatArray, IntArray
-
-LEAF = -1  # the child of a leaf, in scikit-learn's arrays
+from predictree.paper.growing import Tree
+from predictree.tree import NONE, FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -22,7 +20,7 @@ class Hypothesis:
 
     Attributes
     ----------
-    tree : DecisionTreeClassifier
+    tree : Tree
         As it was grown.
     sign : array of shape (n_nodes,)
         The answer of every leaf; leaves under one pruned node share its answer.
@@ -32,7 +30,7 @@ class Hypothesis:
         r, the bound of the Rademacher complexity of its family.
     """
 
-    tree: DecisionTreeClassifier
+    tree: Tree
     sign: IntArray
     n_questions: int
     complexity: float
@@ -46,68 +44,60 @@ class Hypothesis:
 class Grown:
     """A tree on weighted rows, with the signed mass of every node."""
 
-    tree: DecisionTreeClassifier
+    tree: Tree
     mass: FloatArray
 
     @classmethod
-    def of(cls, tree: DecisionTreeClassifier, X: FloatArray, signed: FloatArray) -> "Grown":
+    def of(cls, tree: Tree, X: FloatArray, signed: FloatArray) -> "Grown":
         """Sum D(i) y(i) over the rows of every node."""
-        nodes = tree.tree_
-        mass: FloatArray = np.zeros(nodes.node_count)
+        left = tree.left
+        mass: FloatArray = np.zeros(len(left))
         np.add.at(mass, tree.apply(X), signed)
-        for node in _parents_last(nodes.children_left):
-            mass[node] = mass[nodes.children_left[node]] + mass[nodes.children_right[node]]
+        for node in tree.inner[::-1]:
+            mass[node] = mass[left[node]] + mass[left[node] + 1]
         return cls(tree, mass)
 
     @cached_property
     def best(self) -> list[FloatArray]:
         """For every node, the greatest edge of its subtree with 0, 1, 2, … questions."""
-        nodes = self.tree.tree_
+        left = self.tree.left
         best = [np.array([abs(mass)]) for mass in self.mass]
-        for node in _parents_last(nodes.children_left):
-            below = _best_sums(best[nodes.children_left[node]], best[nodes.children_right[node]])
+        for node in self.tree.inner[::-1]:
+            below = _best_sums(best[left[node]], best[left[node] + 1])
             best[node] = np.append(best[node], below)
         return best
 
     def of_size(self, n_questions: int) -> IntArray:
         """Return the leaves of the pruning with that many questions and the greatest edge."""
-        nodes, leaves, open_nodes = self.tree.tree_, [], [(0, n_questions)]
+        leaves, open_nodes = [], [(0, n_questions)]
         while open_nodes:
             node, n = open_nodes.pop()
             if n == 0:
                 leaves.append(node)
                 continue
-            left, right = int(nodes.children_left[node]), int(nodes.children_right[node])
-            in_left = _best_share(self.best[left], self.best[right], n - 1)
-            open_nodes += [(left, in_left), (right, n - 1 - in_left)]
+            left = int(self.tree.left[node])
+            in_left = _best_share(self.best[left], self.best[left + 1], n - 1)
+            open_nodes += [(left, in_left), (left + 1, n - 1 - in_left)]
         return np.array(leaves)
 
     def of_depth(self, depth: int) -> IntArray:
         """Return the leaves of the tree cut off at a depth."""
-        nodes, leaves = self.tree.tree_, np.array([0])
+        leaves = np.array([0])
         for _ in range(depth):
-            inner = nodes.children_left[leaves] != LEAF
-            grown = leaves[inner]
-            below = [nodes.children_left[grown], nodes.children_right[grown]]
-            leaves = np.concatenate([leaves[~inner], *below])
+            left = self.tree.left[leaves]
+            inner = left != NONE
+            leaves = np.concatenate([leaves[~inner], left[inner], left[inner] + 1])
         return leaves
 
     def hypothesis(self, leaves: IntArray, complexity: float) -> Hypothesis:
         """Return the pruning with these leaves, each answering with the sign of its mass."""
-        nodes = self.tree.tree_
         sign = np.where(self.mass >= 0, 1, -1)
-        settled = np.zeros(nodes.node_count, dtype=bool)
-        settled[leaves] = True
-        for node in reversed(_parents_last(nodes.children_left)):
+        settled = np.isin(np.arange(len(sign)), leaves)
+        for node in self.tree.inner:
             if settled[node]:
-                below = [nodes.children_left[node], nodes.children_right[node]]
+                below = [self.tree.left[node], self.tree.left[node] + 1]
                 sign[below], settled[below] = sign[node], True
         return Hypothesis(self.tree, sign, len(leaves) - 1, complexity)
-
-
-def _parents_last(children_left: IntArray) -> list[int]:
-    """Return the inner nodes, children before parents; scikit-learn numbers parents first."""
-    return [int(node) for node in np.flatnonzero(children_left != LEAF)[::-1]]
 
 
 def _best_sums(left: FloatArray, right: FloatArray) -> FloatArray:
