@@ -33,17 +33,17 @@ def candidate_splits(
         Number of quantile levels; 9 gives the paper's 10 %, 20 %, …, 90 %.
     is_category : bool
     """
+    any_missing = bool(np.isnan(column.min(initial=np.inf)))
+    if not any_missing and not is_category:
+        thresholds = _thresholds(column, weight, n_thresholds)
+        return [Split(feature, t, _larger_left(column, weight, t)) for t in thresholds]
     missing = np.isnan(column)
-    any_missing = bool(missing.any())
     if is_category:
         splits = [Split(feature, c, False, any_missing, True) for c in _levels(column[~missing])]
-    elif any_missing:
+    else:
         known = None if weight is None else weight[~missing]
         thresholds = _thresholds(column[~missing], known, n_thresholds)
         splits = [Split(feature, t, left, True) for t in thresholds for left in (False, True)]
-    else:
-        thresholds = _thresholds(column, weight, n_thresholds)
-        return [Split(feature, t, _larger_left(column, weight, t)) for t in thresholds]
     if any_missing and not missing.all():
         splits.append(Split(feature, np.inf, False, True))
     return splits
@@ -64,7 +64,7 @@ def _thresholds(values: FloatArray, weight: FloatArray | None, n_thresholds: int
     low, high = float(values.min()), float(values.max())
     if low == high:
         return []
-    if ((values == low) | (values == high)).all():
+    if np.count_nonzero(values == low) + np.count_nonzero(values == high) == len(values):
         return [_midpoint(low, high)]
     return [t for t in _quantiles(values, weight, n_thresholds) if t > low]
 

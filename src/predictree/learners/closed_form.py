@@ -327,8 +327,8 @@ def gram_of(
 ) -> AnyArray:
     """Return Aᵀ A over the chosen rows, or all, times their root weights, a chunk at a time."""
     xp = rows.__array_namespace__()
-    total = xp.zeros((rows.shape[1], rows.shape[1]))
     n = rows.shape[0] if chosen is None else len(chosen)
+    total = None
     for start in range(0, n, CHUNK):
         part = slice(start, min(start + CHUNK, n))
         some = None if chosen is None else xp.asarray(chosen[part])
@@ -336,8 +336,9 @@ def gram_of(
         if root_weight is not None:
             weight = root_weight[part] if some is None else xp.take(root_weight, some)
             block = block * weight[:, None]
-        total += block.T @ block
-    return total
+        product = block.T @ block
+        total = product if total is None else total + product
+    return xp.zeros((rows.shape[1], rows.shape[1])) if total is None else total
 
 
 def triangle_of(rows: FloatArray) -> FloatArray:
