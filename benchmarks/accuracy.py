@@ -372,7 +372,7 @@ def rivals(losses, others, whats):
 
 
 def duels(losses, whats):
-    """Print how each tree does against its own stack, AutoGluon, and that of the default learners.
+    """Print how trees do against their stacks, AutoGluon, the best single, and the default's tree.
 
     Means over sets of means over splits, also without the set that moves them most.
     """
@@ -381,6 +381,7 @@ def duels(losses, whats):
     for other in (what for what in whats if what.startswith("AutoGluon")):
         whose = f"{other.partition(' beside ')[2]} tree".lstrip()
         pairs += [(tree, other) for tree in trees if tree.startswith(whose)]
+    pairs += [(tree, "best single") for tree in trees if tree.startswith("tree")]
     pairs += [(tree, "tree" + tree.partition("tree")[2]) for tree in trees if tree[:4] != "tree"]
     for tree, other in pairs:
         by_set = defaultdict(list)
