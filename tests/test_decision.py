@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from conftest import HELD_OUT
@@ -15,7 +16,7 @@ from predictree.decision import decide, rehearsed
 from predictree.execution import Executor
 from predictree.grower import Grower
 from predictree.kernels import mixtures_of_sides
-from predictree.learners import adapt
+from predictree.learners import adapt, resolve_learners
 from predictree.learners.logistic import LogisticForm
 from predictree.losses import AUC, LogLoss, SquaredError
 from predictree.mixing import Mixer
@@ -143,13 +144,38 @@ def test_slow_learners_are_trained_on_the_chosen_split_alone(regimes):
     assert model.fits_.made == 2 * 5  # one slow learner, two sides, five folds
 
 
-def test_a_lone_slow_learner_is_trained_on_the_best_of_the_quick_stand_in(regimes):
+def test_without_quick_learners_the_slow_ones_are_trained_on_what_a_stand_in_likes_best(regimes):
     X, y = regimes
     search = search_of_root(X, y, REGRESSORS[1:], SquaredError(), parts("folds", len(y)))
     choice = racing(search)
     assert choice is not None
     assert choice[0].asked_all
-    assert search.made == 2 * 4
+    assert search.made == search_module.SLOW_FINALISTS * 2 * 4
+
+
+SMOOTH = ("logistic", "kernel")  # of the default's learners
+
+
+def opposite_slopes(n=1000):
+    """Return rows whose slopes turn round with the first column: on all rows there are none."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 2, n), rng.normal(size=(n, 5))])
+    return X, np.where(X[:, 0] == 1, 2, -2) * X[:, 1:].sum(axis=1) + 0.3 * rng.normal(size=n)
+
+
+@pytest.mark.parametrize(
+    "learners",
+    [
+        [pair for pair in resolve_learners("default", "classification") if pair[0] in SMOOTH],
+        [("logistic", LogisticRegression()), ("neighbours", KNeighborsClassifier(20))],
+    ],
+    ids=["quick", "slow"],
+)
+def test_a_split_that_the_mixture_does_not_want_of_the_stand_in_is_found(learners):
+    X, y = opposite_slopes()
+    model = ToPsClassifier(learners, max_depth=1, random_state=0).fit(X, y > 0)
+    assert model.tree_[0].split is not None
+    assert model.tree_[0].split.feature == 0
 
 
 @pytest.mark.parametrize("size", [3, 10**6])

@@ -21,7 +21,7 @@ from predictree.measuring import NOTHING, Growth
 from predictree.memory import in_words, needed_at
 from predictree.mixing import LOOSER
 from predictree.problem import Problem, Region
-from predictree.search import Limits, admissible_splits, rounds
+from predictree.search import SLOW_FINALISTS, Limits, admissible_splits, rounds
 
 DEPTH = 3  # of the tree that is looked at where max_depth does not say
 COPIES = 3  # of X, its own included, at the peak of a fit; see `benchmarks/speed.py`
@@ -341,14 +341,14 @@ class Forecaster:
         if not course.races:
             return [(course.n_splits, 1.0)]
         if course.mixes:
-            return [(1, 1.0)] if self._is_lone else []
-        guesses = len(self.costs.slow) == len(self.costs.learners)
-        return [(min(length, course.n_splits), share) for share, length in rounds(n, guesses)]
+            return [(min(SLOW_FINALISTS, course.n_splits), 1.0)] if self._none_is_quick else []
+        lengths = rounds(n, guesses=self._none_is_quick)
+        return [(min(length, course.n_splits), share) for share, length in lengths]
 
     @property
-    def _is_lone(self) -> bool:
-        """Whether a single slow learner leaves nothing to mix."""
-        return len(self.costs.learners) == 1 and len(self.costs.slow) == 1
+    def _none_is_quick(self) -> bool:
+        """Whether a race of mixtures has to train slow learners to choose a split."""
+        return len(self.costs.slow) == len(self.costs.learners)
 
     def _trials(self, n_splits: int, n: float, share: float) -> Work:
         """Return the work of the slow learners on both sides of splits, a task a split."""
@@ -362,7 +362,7 @@ class Forecaster:
         rows, learners = self.course.fold_rows(n / 2), self.costs.learners
         if not self.course.mixes:
             return Work(2, 2 * _mean_seconds(learners, rows))
-        own = [h for h in learners if h.quick or not self.course.races or self._is_lone]
+        own = [h for h in learners if h.quick or not self.course.races or self._none_is_quick]
         return Work(2 * len(own), 2 * sum(h.seconds.at(rows) for h in own))
 
     def _accepted(self, n: float) -> Work:
@@ -376,7 +376,7 @@ class Forecaster:
         total = self._kept(n / 2, 2)
         if course.mixes:
             total += Work(0, LOOSER * self.costs.mix.at(n))
-        if course.mixes and course.races and self.costs.slow and not self._is_lone:
+        if course.mixes and course.races and self.costs.slow and not self._none_is_quick:
             total += self._trials(1, n, 1.0)
         return total
 

@@ -21,7 +21,7 @@ from predictree.appraisal import (
 from predictree.execution import Executor, Failure, attempt
 from predictree.learners import Bins, ClosedForm, Cuts, Design
 from predictree.losses import tolerance
-from predictree.mixing import Mixer
+from predictree.mixing import Mixer, squared_error
 from predictree.problem import Problem, Region
 from predictree.splits import candidate_splits
 from predictree.tree import BoolArray, FloatArray, Model, Split
@@ -37,7 +37,9 @@ RACES = (
     (1000, ((1.0, 2),)),
     (0, ((1.0, 1),)),
 )
-FINALISTS = 8  # splits of a race of mixtures that closed forms with steps are asked about
+# Splits of a race of mixtures that are tried with more than what ranks them: with closed forms that
+# take steps or, where there are none, with the slow learners.
+FINALISTS, SLOW_FINALISTS = 8, 2
 
 # What the predictors of a node may be trained on: any node of its path, only the root, or only the
 # node itself. The paper's discussion asks what the choice is worth.
@@ -151,8 +153,7 @@ class Search:
     @property
     def races_freely(self) -> bool:
         """Whether a race chooses its split without any fit of a slow learner."""
-        mixes = self.mixer is not None and bool(self.closed[1] or len(self.site.pool) > 1)
-        return mixes or not self.slow
+        return not self.slow or (self.mixer is not None and bool(self.closed[1]))
 
     @property
     def allowed(self) -> list[int]:
@@ -174,15 +175,22 @@ class Search:
                     break
         return best
 
-    def gains(self, trials: Iterable[Trial], size: int) -> list[list[Split]]:
-        """Return the splits of the best trials that are a gain, by feature and in order."""
-        found = [
-            (outlook.loss, trial.split)
-            for trial in self._in_time(trials)
-            if (outlook := self.appraiser.outlook(trial, self.to_beat - self.slack)) is not None
-        ]
-        best = sorted(found, key=lambda judged: judged[0])[:size]
-        return by_feature(split for _, split in best)
+    def finalists(self, trials: Iterable[Trial], size: int) -> list[list[Split]]:
+        """Return the splits of the most promising trials, by feature and in order.
+
+        They are, by turns, those of the best mixtures and those that help most the learner that
+        ranks them: it may be too weak for the mixture to want it where another learner would gain.
+        """
+        splits, mixed, alone = [], [], []
+        for trial in self._in_time(trials):
+            outlook = self.appraiser.outlook(trial, np.inf)
+            splits.append(trial.split)
+            mixed.append(np.inf if outlook is None else outlook.loss)
+            told = [scores for scores in trial.own if not np.isnan(scores).any()]
+            alone.append(min((squared_error(self.rows, h) for h in told), default=np.inf))
+        orders = (np.argsort(losses, kind="stable").tolist() for losses in (mixed, alone))
+        by_turns = [place for places in zip(*orders, strict=True) for place in places]
+        return by_feature(splits[i] for i in list(dict.fromkeys(by_turns))[:size])
 
     def _in_time(self, trials: Iterable[Trial]) -> Iterator[Trial]:
         """Yield trials as long as there is time."""
@@ -248,10 +256,6 @@ class Search:
         if self.solved:
             return self.quick_trials(self.splits, self.closed[0], self.solved)
         return self.quick_trials(self.splits, *self.problem.stand_in(self.region))
-
-    def free_trials(self) -> Iterator[Trial]:
-        """Return all splits without any learner trained on their sides."""
-        return self.quick_trials(self.splits, None, {})
 
     def quick_trials(
         self,
@@ -365,18 +369,15 @@ def racing_of_mixtures(search: Search) -> Judgement | None:
     """Choose the split by mixtures of the node's predictors and the quick learners.
 
     Of these, the ones that take steps see the finalists alone. The slow learners join once the
-    split is decided. Only a lone slow learner, which leaves nothing to mix, has to be trained
-    before: on the best split of a stand-in.
+    split is decided. Only if there are no quick ones they have to be trained before.
     """
-    quick = search.closed[1]
-    if not quick and len(search.site.pool) > 1:
-        return search.best(search.free_trials())
-    ranked = search.ranking_trials()
+    quick, ranked = search.closed[1], search.ranking_trials()
     if quick and len(quick) == len(search.solved):
         return search.best(ranked)
-    finalists = search.gains(ranked, FINALISTS if quick else 1)
-    full = search.quick_trials(finalists, *search.closed) if quick else search.trials(finalists)
-    return search.best(full)
+    if quick:
+        few = search.finalists(ranked, FINALISTS)
+        return search.best(search.quick_trials(few, *search.closed))
+    return search.best(search.trials(search.finalists(ranked, SLOW_FINALISTS)))
 
 
 SEARCHES: dict[str, Chooser] = {"exhaustive": exhaustive, "racing": racing}

@@ -127,12 +127,12 @@ def shrunk_log_loss(
         H = scaled.T @ scaled
         H[np.arange(n), np.arange(n)] += 2 * strength
         gradient = 2 * strength * (w - toward) - slope
+        if gradient @ w - gradient.min() < 1e-10:  # by convexity there is no more to gain
+            break
         step = simplex_quadratic(H, 2 * slope + 2 * strength * toward) - w
         change = p @ step
         length = _damped(mixed, change, mass, w - toward, step, strength)
         w, mixed = w + length * step, mixed + length * change
-        if gradient @ w - gradient.min() < 1e-10:
-            break
     return _normalised(w)
 
 
