@@ -35,6 +35,7 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.linalg.lapack import dpotrf
 from scipy.stats import f as f_distribution
 from scipy.stats import t as t_distribution
 from sklearn.base import BaseEstimator, RegressorMixin
@@ -43,7 +44,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from predictree.exceptions import InvalidInputError
 from predictree.paper.checks import check_at_least, check_choice
 from predictree.paper.routing import answers, attach
-from predictree.paper.sides import Sides, rounding_of_variance, scatter_of, with_ones
+from predictree.paper.sides import all_bins, rounding_of_variance, scatter_of, with_ones
 from predictree.tree import BoolArray, FloatArray, IntArray, Split
 
 RIDGE = 1e-10  # of a standardised column's variance: keeps factors of singular matrices finite
@@ -67,17 +68,10 @@ class Fits:
 
     @classmethod
     def of(cls, count: FloatArray, scatter: FloatArray) -> "Fits":
-        """Fit the last column on the others, from sums about their means.
-
-        The Cholesky factor has it all: its last row are the target's coordinates along columns that
-        are made orthogonal one after the other, its diagonal what each has of its own.
-        """
-        count = np.asarray(count)
-        ridge = RIDGE * count[..., None, None] * np.eye(scatter.shape[-1])
-        factor = np.linalg.cholesky(scatter + ridge)
-        own = np.square(np.diagonal(factor, axis1=-2, axis2=-1)[..., :-1])
-        counts = own > DEPENDENT * count[..., None]
-        explained = np.where(counts, np.square(factor[..., -1, :-1]), 0.0).sum(axis=-1)
+        """Fit the last column on the others, from sums about their means."""
+        own, along = _orthogonal(np.asarray(count), scatter)
+        counts = own > DEPENDENT * np.asarray(count)[..., None]
+        explained = np.where(counts, along, 0.0).sum(axis=-1)
         rss = np.maximum(scatter[..., -1, -1] - explained, 0.0)
         return cls(rss, 1 + counts.sum(axis=-1))
 
@@ -89,6 +83,28 @@ class Fits:
     def spread(self, n: int) -> FloatArray:
         """Return the standard deviation of the residuals."""
         return np.sqrt(self.rss / np.maximum(n - self.rank, 1))
+
+
+def _orthogonal(count: FloatArray, scatter: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Make columns orthogonal one after the other: what each has of its own, and of the target.
+
+    Both are sums of squares, and the Cholesky factor has them: the first on its diagonal, the
+    second in the target's row. LAPACK is called for each matrix, as `numpy.linalg.cholesky` copies
+    it to and fro and clears half of it, which takes as long as the factor.
+    """
+    own = np.empty(scatter.shape[:-1])
+    along = np.empty_like(own)
+    matrix = np.empty(scatter.shape[-2:], order="F")
+    diagonal = np.arange(len(matrix))
+    for at in np.ndindex(count.shape):
+        matrix.T[...] = scatter[at]
+        matrix[diagonal, diagonal] += RIDGE * count[at]
+        factor, failed = dpotrf(matrix, lower=1, clean=0, overwrite_a=1)
+        if failed:
+            raise np.linalg.LinAlgError(f"a scatter matrix is not positive definite: {failed}")
+        own[at] = np.square(factor[diagonal, diagonal])
+        along[at] = np.square(factor[-1])
+    return own[..., :-1], along[..., :-1]
 
 
 def chow_test(one: Fits, two: Fits, n: int) -> FloatArray:
@@ -192,11 +208,10 @@ def by_rss(rows: Rows, n_thresholds: int, least: int) -> Tested | None:
     """Return the split with the least p-value of the F-test, and of those the least RSS."""
     one = rows.one_fit
     found: list[tuple[float, float, Split]] = []
-    for feature in range(rows.X.shape[1]):
-        sides = Sides.of(rows.table, rows.gram, rows.X, feature, n_thresholds, least)
-        two = Fits.of(sides.count, sides.scatter).joined
+    for bins in all_bins(rows.X, n_thresholds, least):
+        two = Fits.of(bins.count, bins.scatter(rows.table, rows.gram)).joined
         p_values = chow_test(one, two, len(rows.X))
-        found += zip(p_values.tolist(), two.rss.tolist(), sides.splits, strict=True)
+        found += zip(p_values.tolist(), two.rss.tolist(), bins.splits, strict=True)
     if not found:
         return None
     p_value, _, split = min(found, key=lambda test: test[:2])

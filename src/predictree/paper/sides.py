@@ -9,8 +9,67 @@ from dataclasses import dataclass
 import numpy as np
 
 from predictree.learners.closed_form import cell_grams
+from predictree.paper.side_kernels import scatter_of_sides
 from predictree.splits import candidate_splits
-from predictree.tree import FloatArray, Split
+from predictree.tree import FloatArray, IntArray, Split
+
+
+@dataclass(frozen=True)
+class Bins:
+    """The splits of one feature that leave enough rows on both sides, and the rows in between.
+
+    Attributes
+    ----------
+    splits : tuple of Split
+        In rising order of their thresholds.
+    rows : list of arrays
+        Those between two thresholds; one more than there are splits.
+    """
+
+    splits: tuple[Split, ...]
+    rows: list[IntArray]
+
+    @classmethod
+    def of(cls, X: FloatArray, feature: int, n_thresholds: int, least: int) -> "Bins":
+        """Part the rows by a feature at its quantiles, with at least so many on each side."""
+        column = np.ascontiguousarray(X[:, feature])
+        splits = candidate_splits(feature, column, None, n_thresholds)
+        below = np.searchsorted(np.sort(column), [split.threshold for split in splits])
+        enough = np.flatnonzero(np.minimum(below, len(column) - below) >= least)
+        kept = tuple(splits[i] for i in enough)
+        beyond = np.searchsorted([split.threshold for split in kept], column, side="right")
+        return cls(kept, np.split(np.argsort(beyond, kind="stable"), below[enough]))
+
+    @property
+    def count(self) -> FloatArray:
+        """Rows that go left and right at each split: (q, 2)."""
+        below = np.cumsum([len(rows) for rows in self.rows], dtype=float)
+        return np.column_stack([below[:-1], below[-1] - below[:-1]])
+
+    def scatter(
+        self, table: FloatArray, total: FloatArray, out: FloatArray | None = None
+    ) -> FloatArray:
+        """Sum products over the sides of each split, about the means there: (q, 2, p, p).
+
+        Parameters
+        ----------
+        table : array of shape (n, 1 + p)
+            A column of ones, then the centred columns to sum products of.
+        total : array of shape (1 + p, 1 + p)
+            Their sums over all rows.
+        out : array of shape (q, 2, p, p), optional
+            Where to put them.
+        """
+        p = table.shape[1] - 1
+        sums = np.empty((len(self.splits), 2, p, p)) if out is None else out
+        scatter_of_sides(cell_grams(table, None, self.rows, total), sums)
+        return sums
+
+
+def all_bins(X: FloatArray, n_thresholds: int, least: int) -> list[Bins]:
+    """Return the bins of all features that can be split."""
+    of_features = (Bins.of(X, feature, n_thresholds, least) for feature in range(X.shape[1]))
+    return [bins for bins in of_features if bins.splits]
 
 
 @dataclass(frozen=True)
@@ -32,62 +91,23 @@ class Sides:
 
     @classmethod
     def of(
-        cls,
-        table: FloatArray,
-        total: FloatArray,
-        X: FloatArray,
-        feature: int,
-        n_thresholds: int,
-        least: int,
+        cls, table: FloatArray, total: FloatArray, X: FloatArray, n_thresholds: int, least: int
     ) -> "Sides":
-        """Sum over the sides of one feature's splits that have enough rows.
+        """Sum over the sides of all splits that have enough rows.
 
-        Parameters
-        ----------
-        table : array of shape (n, p)
-            A column of ones, then the centred columns to sum products of.
-        total : array of shape (p, p)
-            Their sums over all rows.
-        X : array of shape (n, d)
-            The features on the rows of the node.
-        feature, n_thresholds : int
-            What is split at how many quantiles.
-        least : int
-            Rows that a side must have.
+        ``table`` and ``total`` are as in `Bins.scatter`; ``X`` are the features on the rows.
         """
-        column = np.ascontiguousarray(X[:, feature])
-        splits = candidate_splits(feature, column, None, n_thresholds)
-        grams = _grams(table, total, [split.threshold for split in splits], column)
-        count = grams[:, :, 0, 0]
-        enough = np.flatnonzero(np.round(count.min(axis=1)) >= least)
-        return cls(tuple(splits[i] for i in enough), count[enough], scatter_of(grams[enough]))
-
-
-def all_sides(
-    table: FloatArray, total: FloatArray, X: FloatArray, n_thresholds: int, least: int
-) -> Sides:
-    """Return the splits of all features."""
-    by_feature = [Sides.of(table, total, X, j, n_thresholds, least) for j in range(X.shape[1])]
-    return Sides(
-        tuple(split for sides in by_feature for split in sides.splits),
-        np.concatenate([sides.count for sides in by_feature]),
-        np.concatenate([sides.scatter for sides in by_feature]),
-    )
-
-
-def _grams(
-    table: FloatArray, total: FloatArray, thresholds: list[float], column: FloatArray
-) -> FloatArray:
-    """Return the sums of products over the left and the right of every threshold: (q, 2, p, p)."""
-    beyond = np.searchsorted(thresholds, column, side="right")
-    cells = np.split(
-        np.argsort(beyond, kind="stable"),
-        np.cumsum(np.bincount(beyond, minlength=len(thresholds) + 1))[:-1],
-    )
-    bins = cell_grams(table, None, cells, total)
-    left = np.cumsum(bins[:-1], axis=0)
-    right = np.cumsum(bins[:0:-1], axis=0)[::-1]  # summed anew: a difference would round more
-    return np.stack([left, right], axis=1)
+        of_features = all_bins(X, n_thresholds, least)
+        splits = tuple(split for bins in of_features for split in bins.splits)
+        count = np.concatenate([np.empty((0, 2)), *(bins.count for bins in of_features)])
+        p = table.shape[1] - 1
+        scatter = np.empty((len(splits), 2, p, p))
+        start = 0
+        for bins in of_features:
+            stop = start + len(bins.splits)
+            bins.scatter(table, total, scatter[start:stop])
+            start = stop
+        return cls(splits, count, scatter)
 
 
 def scatter_of(grams: FloatArray) -> FloatArray:

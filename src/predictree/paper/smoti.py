@@ -41,7 +41,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from predictree.exceptions import InvalidInputError
 from predictree.paper.checks import check_at_least
 from predictree.paper.routing import answers, attach
-from predictree.paper.sides import Sides, all_sides, rounding_of_variance, scatter_of, with_ones
+from predictree.paper.side_kernels import regress, rss_after
+from predictree.paper.sides import Sides, rounding_of_variance, scatter_of, with_ones
 from predictree.tree import BoolArray, FloatArray, IntArray, Split
 
 
@@ -102,10 +103,14 @@ class Scan:
         Of the residuals of the variables and, last, of the target.
     scatter : array of shape (d + 1, d + 1)
     sides : Sides
+        With the sums of free variables and, last, of the target.
     free : array of shape (d,)
         Variables that vary and have not been regressed on.
     floor : array of shape (d,)
         Sums of squares up to which a variable does not vary but for rounding.
+    ahead : array of shape (2 q, f)
+        Sums of squares on each side about the best line that follows a regression on each of the f
+        free variables.
     """
 
     n: int
@@ -114,6 +119,7 @@ class Scan:
     sides: Sides
     free: BoolArray
     floor: FloatArray
+    ahead: FloatArray
 
     @classmethod
     def of(
@@ -125,25 +131,53 @@ class Scan:
         scatter = scatter_of(total)
         floor = len(X) * rounding_of_variance(X)
         free = ~used & (np.diag(scatter)[:-1] > floor)
-        sides = all_sides(table, total, X, n_thresholds, least)
-        return cls(len(X), residuals.mean(axis=0), scatter, sides, free, floor)
+        of_sides = np.concatenate([[True], free, [True]])
+        sides = Sides.of(
+            np.compress(of_sides, table, axis=1),
+            total[np.ix_(of_sides, of_sides)],
+            X,
+            n_thresholds,
+            least,
+        )
+        q, _, p, _ = sides.scatter.shape
+        slopes = _slopes(scatter, free)
+        ahead = rss_after(sides.scatter.reshape(2 * q, p, p), slopes, floor[free])
+        return cls(len(X), residuals.mean(axis=0), scatter, sides, free, floor, ahead)
 
     def slope(self, i: int) -> FloatArray:
         """Return the slopes of all variables and the target in variable i."""
         return np.asarray(self.scatter[i] / self.scatter[i, i])
 
     def regress(self, i: int) -> "Scan":
-        """Return the sums after a regression on variable i."""
+        """Return the sums after a regression on variable i.
+
+        Those of the sides take the place of the old ones, as they may fill much of the memory: this
+        scan is of no use afterwards.
+        """
         slope = self.slope(i)
-        sides = replace(self.sides, scatter=_taken_off(self.sides.scatter, i, slope))
-        scatter = _taken_off(self.scatter, i, slope)
+        scatter = self.scatter - np.outer(self.scatter[i], slope)
         free = self.free & (np.diag(scatter)[:-1] > self.floor)
         free[i] = False
-        return Scan(self.n, np.zeros_like(self.mean), scatter, sides, free, self.floor)
+        columns = np.flatnonzero(np.append(self.free, True))
+        kept = np.flatnonzero(np.append(free, True)[columns])
+        place = int(np.searchsorted(columns, i))
+        memory, slopes = self.sides.scatter.reshape(-1), _slopes(scatter, free)
+        p, floor = len(columns), self.floor[free]
+        ahead = regress(memory, p, place, slope[columns], kept, slopes, floor)
+        new = (len(self.sides.splits), 2, len(kept), len(kept))
+        sides = replace(self.sides, scatter=memory[: np.prod(new)].reshape(new))
+        return replace(
+            self,
+            mean=np.zeros_like(self.mean),
+            scatter=scatter,
+            sides=sides,
+            free=free,
+            ahead=ahead,
+        )
 
     def line_rss(self) -> FloatArray:
         """Return the sum of squares about the line on each variable; infinite where not free."""
-        return _rss(np.diag(self.scatter), self.scatter[-1], self.free, self.floor)
+        return np.where(self.free, _rss(self.scatter, self.floor), np.inf)
 
     def errors(self) -> FloatArray:
         """Return R of the straight line on each variable; infinite where it is not free."""
@@ -152,56 +186,36 @@ class Scan:
     def sigma(self) -> FloatArray:
         """Return σ of every split."""
         C = self.sides.scatter
-        rss = _rss(np.diagonal(C, axis1=-2, axis2=-1), C[..., -1], self.free, self.floor)
-        return self._joined(_least_rss(rss, C[..., -1, -1]))
+        without = np.maximum(C[..., -1, -1], 0.0)
+        best = _rss(C, self.floor[self.free]).min(axis=-1, initial=np.inf)
+        return self._joined(np.minimum(best, without))
 
     def rho(self) -> FloatArray:
         """Return ρ of the regression on each variable; infinite where it is not free."""
         rho = self.errors()
-        for i in np.flatnonzero(self.free):
-            sigma = self._sigma_after(int(i))
-            rho[i] = min(rho[i], sigma.min(initial=np.inf))
+        q, f = len(self.sides.splits), self.ahead.shape[1]
+        sigma = self._joined(self.ahead.reshape(q, 2, f))
+        rho[self.free] = np.minimum(rho[self.free], sigma.min(axis=0, initial=np.inf))
         return rho
-
-    def _sigma_after(self, i: int) -> FloatArray:
-        """Return σ of every split after a regression on variable i.
-
-        As `regress` and then `sigma`, but only of the entries that they need.
-        """
-        b, C = self.slope(i), self.sides.scatter
-        with_i = C[..., i, :]
-        ii = with_i[..., i, None]
-        diagonal = np.diagonal(C, axis1=-2, axis2=-1) - (2 * with_i - b * ii) * b
-        with_y = C[..., -1] - b[-1] * with_i - (with_i[..., -1:] - b[-1] * ii) * b
-        free = self.free.copy()
-        free[i] = False
-        rss = _rss(diagonal, with_y, free, self.floor)
-        return self._joined(_least_rss(rss, diagonal[..., -1]))
 
     def _joined(self, rss: FloatArray) -> FloatArray:
         """Return the mean of the sides' root mean squared errors, by their rows."""
-        return np.asarray(np.sqrt(rss * self.sides.count).sum(axis=-1) / self.n)
+        by_rows = np.sqrt(self.sides.count)
+        return np.asarray(np.einsum("qs...,qs->q...", np.sqrt(rss), by_rows) / self.n)
 
 
-def _taken_off(C: FloatArray, i: int, b: FloatArray) -> FloatArray:
-    """Return scatter matrices after b times variable i was taken off every variable."""
-    with_i = C[..., i, :] - 0.5 * b * C[..., i, i, None]
-    off = with_i[..., :, None] * b
-    return np.asarray(C - off - np.swapaxes(off, -1, -2))
+def _slopes(scatter: FloatArray, free: BoolArray) -> FloatArray:
+    """Return the slopes of the free variables and the target in each free variable: (f + 1, f)."""
+    columns = np.append(free, True)
+    mine = scatter[np.ix_(columns, columns)]
+    return np.asarray(mine[:, :-1] / np.diag(mine)[:-1])
 
 
-def _rss(
-    diagonal: FloatArray, with_y: FloatArray, free: BoolArray, floor: FloatArray
-) -> FloatArray:
+def _rss(C: FloatArray, floor: FloatArray) -> FloatArray:
     """Return Syy - Sxy² / Sxx of each variable; one that does not vary gives Syy."""
-    varies = diagonal[..., :-1] > floor
-    explained = np.square(with_y[..., :-1]) / np.where(varies, diagonal[..., :-1], np.inf)
-    return np.where(free, np.maximum(diagonal[..., -1:] - explained, 0.0), np.inf)
-
-
-def _least_rss(rss: FloatArray, without: FloatArray) -> FloatArray:
-    """Return the best line's sum of squares, or that of the mean if no variable is free."""
-    return np.asarray(np.minimum(rss.min(axis=-1), np.maximum(without, 0.0)))
+    own = np.diagonal(C, axis1=-2, axis2=-1)[..., :-1]
+    explained = np.square(C[..., -1, :-1]) / np.where(own > floor, own, np.inf)
+    return np.maximum(C[..., -1, -1:] - explained, 0.0)
 
 
 @dataclass(frozen=True)
@@ -352,8 +366,8 @@ class SMOTIRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Stepwise model tree induction: trees with splitting nodes and regression nodes.
 
     See the module for what is the paper's and what was settled. For classes, fit it on the 0/1
-    indicator and rank by the prediction. The time of a node grows with the cube of the number of
-    features: some dozens are fine, hundreds are not.
+    indicator and rank by the prediction. The time of a node and its memory grow with the cube of
+    the number of features: 400 with three splits each take 3 GB, and half a second a regression.
 
     Parameters
     ----------
