@@ -3,7 +3,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from predictree.paper.side_kernels import regress, rss_after, scatter_of_sides
-from predictree.paper.sides import Bins, Sides, all_bins, with_ones
+from predictree.paper.sides import (
+    Bins,
+    Sides,
+    all_bins,
+    rounding_of_sums,
+    rounding_of_variance,
+    with_ones,
+)
 
 seeds = st.integers(0, 10_000)
 
@@ -113,3 +120,23 @@ def test_a_regression_in_place_leaves_the_kept_columns(seed, i, other):
     found = flat[: expected.size].reshape(expected.shape)
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(ahead, rss_after(expected, slopes, floor), rtol=1e-8)
+
+
+@settings(max_examples=30, deadline=None)
+@given(seeds)
+def test_a_sum_rounds_at_least_as_a_column_of_its_values(seed):
+    X = rows_with_ties(seed)
+    coefficients = np.random.default_rng(seed).normal(size=(5, 3))
+    values = np.column_stack([np.ones(len(X)), X]) @ coefficients
+    assert (rounding_of_sums(X, coefficients) >= rounding_of_variance(values) * (1 - 1e-9)).all()
+    as_given = rounding_of_sums(X, np.eye(5, 4, -1))
+    np.testing.assert_allclose(as_given, rounding_of_variance(X), rtol=1e-12)
+
+
+def test_what_terms_leave_of_each_other_is_rounding():
+    """Three of one column less the other are zero but for rounding, as the last column is."""
+    x = np.random.default_rng(0).normal(size=50)
+    X = np.column_stack([x, 0.1 + 3 * x, np.zeros(50)])
+    rest = 0.1 + X @ [3.0, -1.0, 1.0]
+    assert rest.var() > rounding_of_variance(X)[2] == 0
+    assert rest.var() < rounding_of_sums(X, np.array([[0.1], [3], [-1], [1]]))[0]

@@ -6,7 +6,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from predictree.exceptions import InvalidInputError
-from predictree.paper.smoti import Lines, Scan, SMOTIRegressor
+from predictree.paper.smoti import Lines, Rules, Scan, SMOTIRegressor
 
 seeds = st.integers(0, 10_000)
 
@@ -181,6 +181,78 @@ def test_constant_and_doubled_columns_do_no_harm(pieces):
     plain, more = SMOTIRegressor().fit(X, y), SMOTIRegressor().fit(odd, y)
     assert more.score(odd, y) > plain.score(X, y) - 1e-3
     assert np.isfinite(more.predict(odd)).all()
+
+
+def shape(model):
+    return [(node.kind, node.n, node.split, node.variable) for node in model.nodes_]
+
+
+def chosen(model):
+    """Return the variables that the nodes split at or regress on."""
+    return {node.split.feature if node.split else node.variable for node in model.nodes_} - {None}
+
+
+def shuffled(seed, *arrays):
+    """Return the rows in another order, in which their sums round in another way."""
+    order = np.random.default_rng(seed).permutation(len(arrays[0]))
+    return [array[order] for array in arrays]
+
+
+def with_copies(X):
+    """Add each column in another unit, and one of two values upside down: none says more."""
+    return np.column_stack([X, 0.3 * X[:, 0] + 0.1, 0.7 - 0.3 * X[:, 1]])
+
+
+@pytest.fixture(scope="module", params=[0.5, 0.0], ids=["noise", "no noise"])
+def twins(request):
+    """Return a line with a step where variable 1 is one, and every column twice."""
+    rng = np.random.default_rng(3)
+    X = np.column_stack([rng.normal(size=300), rng.integers(0, 2, 300)])
+    y = np.where(X[:, 1] == 1, X[:, 0] - 2, -3 * X[:, 0])
+    return with_copies(X), y + request.param * rng.normal(size=300)
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=seeds)
+def test_of_equal_variables_the_first_is_chosen(twins, seed):
+    """Without noise the errors are zero but for the root of rounding."""
+    model = SMOTIRegressor().fit(*shuffled(seed, *twins))
+    assert chosen(model) == {0, 1}
+    assert shape(model) == shape(SMOTIRegressor().fit(*twins))
+
+
+def test_a_tie_goes_to_the_first_and_nothing_else_is_one():
+    scan = scan_of(*random_data(0))
+    assert scan.first_least(np.array([3, 2 + scan.tie / 2, 2, 5])) == 1
+    assert scan.first_least(np.array([3, 2 + scan.tie * 2, 2, np.inf])) == 2
+
+
+def blanks(seed, n=120):
+    """Return rows of four variables of which the last two are zero in the first half."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4))
+    X[:, 2:] += X[:, :2] @ rng.normal(size=(2, 2))
+    X[: n // 2, 2:] = 0
+    return X, X @ [1.0, 2, 3, 4] + rng.normal(size=n)
+
+
+@settings(max_examples=25, deadline=None)
+@given(seeds)
+def test_what_rounding_leaves_of_a_variable_is_none(seed):
+    """Where the last two are zero, lines on variable 0 make both of them multiples of it."""
+    X, y = blanks(seed)
+    scan = scan_of(X, y)
+    lines = Lines.none(4).regress(0, scan.mean, scan.slope(0))
+    X, y = X[:60], y[:60]
+    below = Scan.of(lines.of(X, y), X, lines.used, 5, 4, lines.rounding(X))
+    assert below.free.tolist() == [False, True, True, True]
+    assert below.regress(2).free.tolist() == [False, True, False, False]
+
+
+def test_a_node_where_the_target_is_constant_can_grow():
+    """Lines from above make its residual vary, so that determination is not defined there."""
+    rules = Rules(5, np.inf, 4, alpha=0.05, least_error=0.1, max_r2=0.99)
+    assert not rules.ends(scan_of(*random_data(0)), 0, 0.0)
 
 
 def test_weights_are_not_taken(pieces):

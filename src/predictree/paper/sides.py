@@ -124,4 +124,30 @@ def with_ones(columns: FloatArray) -> FloatArray:
 
 def rounding_of_variance(X: FloatArray) -> FloatArray:
     """Return the variances up to which what is left of a column is but rounding."""
-    return np.asarray(1e-9 * X.var(axis=0) + np.square(1e-13 * np.abs(X).max(axis=0)))
+    return _rounding(X.std(axis=0), np.abs(X).max(axis=0))
+
+
+def rounding_of_sums(X: FloatArray, coefficients: FloatArray) -> FloatArray:
+    """Return the variances up to which ``[1, x] @ coefficients`` varies by rounding alone.
+
+    Its terms round, however little they leave of each other, so their sizes count and not that of
+    the sum: it is at most theirs together. A column as it is gives its `rounding_of_variance`.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+    coefficients : array of shape (1 + d, p)
+        Of p sums: a constant, and the coefficients of the columns.
+    """
+    constant, of_columns = np.split(np.abs(coefficients), [1])
+    return _rounding(X.std(axis=0) @ of_columns, constant[0] + np.abs(X).max(axis=0) @ of_columns)
+
+
+def _rounding(spread: FloatArray, largest: FloatArray) -> FloatArray:
+    """Return variances that may be left of columns by rounding.
+
+    What is left of a sum of squares when others are taken off it is off by 1e-16 of it, or some
+    more, and is to be divided by; so it has to be well above. The values are off by 1e-16 of the
+    largest, or of hundreds that are summed, even where they do not vary.
+    """
+    return np.asarray(1e-9 * np.square(spread) + np.square(1e-13 * largest))

@@ -15,7 +15,8 @@ root's, or when the coefficient of determination is high.
 
 Settled here: splits ask about the variables as they were given, at quantiles; all variables count
 as continuous, with those of two values cut midway; the lines of the leaves must pass the F-test,
-too, else a leaf adds its mean; a tie goes to the regression; ``max_depth`` and all default values
+too, else a leaf adds its mean; a tie goes to the regression, to the first variable and to the
+lowest threshold, and what differs by rounding alone is a tie; ``max_depth`` and all default values
 are ours.
 
 The scatter matrices of both sides of every split, taken once at a split's child, answer everything:
@@ -42,8 +43,19 @@ from predictree.exceptions import InvalidInputError
 from predictree.paper.checks import check_at_least
 from predictree.paper.routing import answers, attach
 from predictree.paper.side_kernels import regress, rss_after
-from predictree.paper.sides import Sides, rounding_of_variance, scatter_of, with_ones
+from predictree.paper.sides import (
+    Sides,
+    rounding_of_sums,
+    rounding_of_variance,
+    scatter_of,
+    with_ones,
+)
 from predictree.tree import BoolArray, FloatArray, IntArray, Split
+
+# Errors this close, as a share of the target's standard deviation on the rows looked at, are equal.
+# They are roots of what lines leave of its sum of squares, and that rounds by 1e-16 of the whole or
+# some more: where little is left, the roots do by 1e-8 or some more. No sample tells these apart.
+TIE = 1e-7
 
 
 @dataclass(frozen=True)
@@ -90,6 +102,14 @@ class Lines:
         rows = np.column_stack([np.ones(len(X)), X])
         return np.column_stack([rows @ self.residual, y - rows @ self.fitted])
 
+    def rounding(self, X: FloatArray) -> FloatArray:
+        """Return the variances up to which the residuals of variables vary by rounding alone.
+
+        The variance of the variable itself says little: it may be constant on these rows, while
+        what has been taken off it is not, or is so only because its parts cancel.
+        """
+        return rounding_of_sums(X, self.residual)
+
 
 @dataclass(frozen=True)
 class Scan:
@@ -108,6 +128,8 @@ class Scan:
         Variables that vary and have not been regressed on.
     floor : array of shape (d,)
         Sums of squares up to which a variable does not vary but for rounding.
+    tie : float
+        The most by which two errors differ that are equal but for rounding.
     ahead : array of shape (2 q, f)
         Sums of squares on each side about the best line that follows a regression on each of the f
         free variables.
@@ -119,17 +141,27 @@ class Scan:
     sides: Sides
     free: BoolArray
     floor: FloatArray
+    tie: float
     ahead: FloatArray
 
     @classmethod
     def of(
-        cls, residuals: FloatArray, X: FloatArray, used: BoolArray, n_thresholds: int, least: int
+        cls,
+        residuals: FloatArray,
+        X: FloatArray,
+        used: BoolArray,
+        n_thresholds: int,
+        least: int,
+        rounding: FloatArray | None = None,
     ) -> "Scan":
-        """Sum over the rows of a node."""
+        """Sum over the rows of a node.
+
+        ``rounding`` is that of `Lines`; None takes the one of variables as they were given.
+        """
         table = with_ones(residuals)
         total = table.T @ table
         scatter = scatter_of(total)
-        floor = len(X) * rounding_of_variance(X)
+        floor = len(X) * (rounding_of_variance(X) if rounding is None else rounding)
         free = ~used & (np.diag(scatter)[:-1] > floor)
         of_sides = np.concatenate([[True], free, [True]])
         sides = Sides.of(
@@ -142,7 +174,8 @@ class Scan:
         q, _, p, _ = sides.scatter.shape
         slopes = _slopes(scatter, free)
         ahead = rss_after(sides.scatter.reshape(2 * q, p, p), slopes, floor[free])
-        return cls(len(X), residuals.mean(axis=0), scatter, sides, free, floor, ahead)
+        tie = TIE * float(residuals[:, -1].std())
+        return cls(len(X), residuals.mean(axis=0), scatter, sides, free, floor, tie, ahead)
 
     def slope(self, i: int) -> FloatArray:
         """Return the slopes of all variables and the target in variable i."""
@@ -197,6 +230,10 @@ class Scan:
         sigma = self._joined(self.ahead.reshape(q, 2, f))
         rho[self.free] = np.minimum(rho[self.free], sigma.min(axis=0, initial=np.inf))
         return rho
+
+    def first_least(self, errors: FloatArray) -> int:
+        """Return the place of the first error that no other is below by more than a tie."""
+        return int(np.argmax(errors <= errors.min() + self.tie))
 
     def _joined(self, rss: FloatArray) -> FloatArray:
         """Return the mean of the sides' root mean squared errors, by their rows."""
@@ -268,7 +305,7 @@ class Rules:
             depth >= self.max_depth
             or not scan.free.any()
             or np.sqrt(rss / scan.n) <= self.least_error
-            or 1 - rss / max(total, np.finfo(float).tiny) >= self.max_r2
+            or rss <= (1 - self.max_r2) * total
         )
 
     def significant(self, scan: Scan, n_used: int) -> BoolArray:
@@ -278,7 +315,8 @@ class Rules:
         rest = scan.n - n_used - 2
         if rest < 1:
             return np.zeros(len(rss), dtype=bool)
-        statistic = (total - rss) / np.maximum(rss, np.finfo(float).tiny) * rest
+        rounding = max(np.finfo(float).eps * total, np.finfo(float).tiny)
+        statistic = (total - rss) / np.maximum(rss, rounding) * rest
         return np.asarray(scan.free & (f_distribution.sf(statistic, 1, rest) < self.alpha))
 
 
@@ -318,7 +356,8 @@ class Growth:
     def _look(self, place: Place) -> Scan:
         X, lines = self.X[place.rows], place.lines
         residuals = lines.of(X, self.y[place.rows])
-        return Scan.of(residuals, X, lines.used, self.rules.n_thresholds, self.rules.least)
+        rules, rounding = self.rules, lines.rounding(X)
+        return Scan.of(residuals, X, lines.used, rules.n_thresholds, rules.least, rounding)
 
     def _node(self, place: Place, scan: Scan) -> tuple[SmotiNode, list[Place]]:
         """Return the node of a place, and the places of its children."""
@@ -330,31 +369,35 @@ class Growth:
         least_sigma, least_rho = sigma.min(initial=np.inf), rho.min()
         if min(least_sigma, least_rho) == np.inf:
             return self._leaf(place, scan, passes), []
-        if least_rho <= least_sigma:
-            return self._regression(place, scan, int(np.argmin(rho)), float(least_rho))
-        return self._split(place, scan, int(np.argmin(sigma)), float(least_sigma))
+        if least_rho <= least_sigma + scan.tie:
+            return self._regression(place, scan, scan.first_least(rho), rho)
+        return self._split(place, scan, scan.first_least(sigma), sigma)
 
     def _leaf(self, place: Place, scan: Scan, passes: BoolArray) -> SmotiNode:
         if passes.any():
-            i = int(np.argmin(np.where(passes, scan.errors(), np.inf)))
+            i = scan.first_least(np.where(passes, scan.errors(), np.inf))
             model = place.lines.regress(i, scan.mean, scan.slope(i))
         else:
             i, model = None, place.lines.constant(float(scan.mean[-1]))
         return SmotiNode("leaf", scan.n, place.depth, None, i, None, (), model.fitted)
 
     def _regression(
-        self, place: Place, scan: Scan, i: int, rho: float
+        self, place: Place, scan: Scan, i: int, rho: FloatArray
     ) -> tuple[SmotiNode, list[Place]]:
         lines = place.lines.regress(i, scan.mean, scan.slope(i))
-        node = SmotiNode("regression", scan.n, place.depth, None, i, rho, (), lines.fitted)
+        node = SmotiNode(
+            "regression", scan.n, place.depth, None, i, float(rho[i]), (), lines.fitted
+        )
         below = Place(place.rows, lines, place.depth + 1, len(self.nodes), scan.regress(i))
         return node, [below]
 
     def _split(
-        self, place: Place, scan: Scan, cut: int, sigma: float
+        self, place: Place, scan: Scan, cut: int, sigma: FloatArray
     ) -> tuple[SmotiNode, list[Place]]:
         split, lines = scan.sides.splits[cut], place.lines
-        node = SmotiNode("split", scan.n, place.depth, split, None, sigma, (), lines.fitted)
+        node = SmotiNode(
+            "split", scan.n, place.depth, split, None, float(sigma[cut]), (), lines.fitted
+        )
         left = split.goes_left(self.X[place.rows, split.feature])
         return node, [
             Place(place.rows[side], lines, place.depth + 1, len(self.nodes))
