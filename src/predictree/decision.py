@@ -3,7 +3,8 @@
 The best of hundreds of splits looks better than it is on the rows that chose it. So the choice is
 rehearsed: it is made again without each part of the rows, from the search to the weights, and
 judged on that part. No row has a say in what it judges, so that the gain is what choosing is worth,
-and its standard error that of one comparison.
+and its standard error that of one comparison. One way is left, as in any stack: the predictions of
+other folds, which choose and weigh, come from models that were trained on the row.
 """
 
 from dataclasses import dataclass, replace

@@ -690,15 +690,17 @@ class ToPsClassifier(ClassifierMixin, _TreesOfPredictors):  # type: ignore[misc]
         the parent's combination. ``"path"``: Algorithm 2 of the paper, one predictor a node.
     shrinkage : float, default=300.0
         How strongly a node is held to its parent: λ in loss + λ / n ‖w − w_parent‖², for log loss,
-        or half the squared error in units of the root's.
+        or half the squared error in units of the root's. Once a split is proved, λ of each side is
+        quartered, six times at most, as long as its out-of-fold loss falls by 1.645 standard
+        errors.
     search : {"auto", "exhaustive", "racing"}, default="auto"
         ``"exhaustive"`` trains every learner on both sides of every candidate split; linear,
         ridge and logistic regression do so in one go (see `Notes`). ``"racing"`` ranks all splits
         by what is cheap: linear and ridge regression. With path weights it then gives the other
         learners a growing share of the rows on a shrinking shortlist, and decides between splits
         that had all. With shrunk weights logistic regression judges the first eight, and the others
-        are trained on the split that was decided. ``"auto"`` races if some learner would be slow
-        otherwise.
+        are trained on the split that was decided; if all learners are slow, they are trained on the
+        first two. ``"auto"`` races if some learner would be slow otherwise.
     n_thresholds : int, default=9
         Quantiles of a feature that are tried as thresholds.
     max_depth : int or None, default=None
