@@ -291,15 +291,16 @@ def table(path, key):
     """
     losses, leaves, singles = defaultdict(dict), defaultdict(list), defaultdict(list)
     for r in records(path):
-        if key not in r:
-            continue
         place = r["set"], r["split"]
-        losses[place][r["what"]] = r[key]
-        leaves[r["set"], r["what"]].append(np.mean(r.get("leaves", 1)))
         if r["what"].startswith("only "):
-            singles[place].append((r["out_of_fold"], r[key]))
+            singles[place].append((r["out_of_fold"], r.get(key)))
+        if key in r:
+            losses[place][r["what"]] = r[key]
+            leaves[r["set"], r["what"]].append(np.mean(r.get("leaves", 1)))
     for place, found in singles.items():
-        losses[place]["best single"] = min(found)[1]
+        best = min(found, key=lambda single: single[0])[1]
+        if best is not None:
+            losses[place]["best single"] = best
     whats = sorted(
         {w for row in losses.values() for w in row if not w.startswith("only") and "stack" not in w}
     )
