@@ -330,7 +330,7 @@ class Forecaster:
     def _search(self, n: float) -> Work:
         total = Work(0, self.costs.search.at(n))
         for n_splits, share in self._rounds(n):
-            total += self._trials(n_splits, n, share)
+            total += self._trials(self._scouts, n_splits, n, share)
         return total
 
     def _rounds(self, n: float) -> list[tuple[int, float]]:
@@ -341,18 +341,24 @@ class Forecaster:
         if not course.races:
             return [(course.n_splits, 1.0)]
         if course.mixes:
-            return [(min(SLOW_FINALISTS, course.n_splits), 1.0)] if self._none_is_quick else []
-        lengths = rounds(n, guesses=self._none_is_quick)
+            return [(min(SLOW_FINALISTS, course.n_splits), 1.0)] if self._scouts else []
+        lengths = rounds(n, guesses=len(self.costs.slow) == len(self.costs.learners))
         return [(min(length, course.n_splits), share) for share, length in lengths]
 
     @property
-    def _none_is_quick(self) -> bool:
-        """Whether a race of mixtures has to train slow learners to choose a split."""
-        return len(self.costs.slow) == len(self.costs.learners)
+    def _scouts(self) -> Sequence[LearnerCost]:
+        """The slow learners that a race of mixtures trains to choose a split: one if none is quick.
 
-    def _trials(self, n_splits: int, n: float, share: float) -> Work:
-        """Return the work of the slow learners on both sides of splits, a task a split."""
-        slow, n_folds = self.costs.slow, self.course.n_folds
+        With another search all are.
+        """
+        slow = self.costs.slow
+        if not (self.course.mixes and self.course.races):
+            return slow
+        return slow[:1] if len(slow) == len(self.costs.learners) else []
+
+    def _trials(self, slow: Sequence[LearnerCost], n_splits: int, n: float, share: float) -> Work:
+        """Return the work of slow learners on both sides of splits, a task a split."""
+        n_folds = self.course.n_folds
         rows = self.course.fold_rows(n / 2) * share
         task = 2 * n_folds * sum(h.seconds.at(rows) for h in slow)
         return Work(2 * n_folds * len(slow) * n_splits, task * ceil(n_splits / self.course.workers))
@@ -362,7 +368,7 @@ class Forecaster:
         rows, learners = self.course.fold_rows(n / 2), self.costs.learners
         if not self.course.mixes:
             return Work(2, 2 * _mean_seconds(learners, rows))
-        own = [h for h in learners if h.quick or not self.course.races or self._none_is_quick]
+        own = [h for h in learners if h.quick or h in self._scouts]
         return Work(2 * len(own), 2 * sum(h.seconds.at(rows) for h in own))
 
     def _accepted(self, n: float) -> Work:
@@ -376,8 +382,8 @@ class Forecaster:
         total = self._kept(n / 2, 2)
         if course.mixes:
             total += Work(0, LOOSER * self.costs.mix.at(n))
-        if course.mixes and course.races and self.costs.slow and not self._none_is_quick:
-            total += self._trials(1, n, 1.0)
+        if course.mixes and course.races and len(self.costs.slow) > len(self._scouts):
+            total += self._trials(self.costs.slow, 1, n, 1.0)
         return total
 
     def _kept(self, n: float, n_nodes: int) -> Work:

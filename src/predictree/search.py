@@ -38,7 +38,7 @@ RACES = (
     (0, ((1.0, 1),)),
 )
 # Splits of a race of mixtures that are tried with more than what ranks them: with closed forms that
-# take steps or, where there are none, with the slow learners.
+# take steps or, where there are none, with the first of the slow learners.
 FINALISTS, SLOW_FINALISTS = 8, 2
 
 # What the predictors of a node may be trained on: any node of its path, only the root, or only the
@@ -209,7 +209,7 @@ class Search:
     @property
     def fits(self) -> FitCount:
         """The fits of slow learners so far, and those of an exhaustive search."""
-        here = FitCount(self.made, self._fits_of(sum(map(len, self.splits))))
+        here = FitCount(self.made, self._fits_of(sum(map(len, self.splits)), self.slow))
         return here + self.rehearsals
 
     def _propose(self, trial: Trial, outlook: Outlook) -> Proposal:
@@ -220,20 +220,26 @@ class Search:
         )
         return Proposal(trial.split, outlook.loss, left, right)
 
-    def _fits_of(self, n_splits: int) -> int:
-        return 2 * n_splits * len(self.slow) * self.problem.partition.n_folds
+    def _fits_of(self, n_splits: int, slow: list[int]) -> int:
+        return 2 * n_splits * len(slow) * self.problem.partition.n_folds
 
     def trials(
-        self, by_feature: list[list[Split]], share: float = 1.0, keeps: bool = False
+        self,
+        by_feature: list[list[Split]],
+        share: float = 1.0,
+        keeps: bool = False,
+        scouts: list[int] | None = None,
     ) -> Iterator[Trial]:
         """Train all learners on both sides of splits, slow ones on a share of the rows.
 
-        Where splits are few, their models may be kept: one of them will be wanted.
+        Where splits are few, their models may be kept: one of them will be wanted. With ``scouts``
+        the other slow learners are not asked.
         """
+        slow = self.slow if scouts is None else scouts
         flat = [split for splits in by_feature for split in splits]
         region = self.region.shared(self.executor) if self.slow else self.region
         train = partial(fit_side, self.problem, region, self.site.path, share, keeps)
-        tasks = [(split, i, right) for split in flat for i in self.slow for right in (False, True)]
+        tasks = [(split, i, right) for split in flat for i in slow for right in (False, True)]
         outcomes = self.executor.map(
             train,
             tasks,
@@ -241,9 +247,10 @@ class Search:
             lost=lambda failure: failure,
             fits=self.problem.partition.n_folds,
         )
-        self.made += self._fits_of(len(flat))
-        for trial in self.quick_trials(by_feature, *self.closed, asks_all=share == 1):
-            for i in self.slow:
+        self.made += self._fits_of(len(flat), slow)
+        asks_all = share == 1 and slow == self.slow
+        for trial in self.quick_trials(by_feature, *self.closed, asks_all):
+            for i in slow:
                 self._join(trial, i, [next(outcomes), next(outcomes)])
             yield trial
 
@@ -369,7 +376,7 @@ def racing_of_mixtures(search: Search) -> Judgement | None:
     """Choose the split by mixtures of the node's predictors and the quick learners.
 
     Of these, the ones that take steps see the finalists alone. The slow learners join once the
-    split is decided. Only if there are no quick ones they have to be trained before.
+    split is decided. Only if there are no quick ones, the first of them has to be trained before.
     """
     quick, ranked = search.closed[1], search.ranking_trials()
     if quick and len(quick) == len(search.solved):
@@ -377,7 +384,8 @@ def racing_of_mixtures(search: Search) -> Judgement | None:
     if quick:
         few = search.finalists(ranked, FINALISTS)
         return search.best(search.quick_trials(few, *search.closed))
-    return search.best(search.trials(search.finalists(ranked, SLOW_FINALISTS)))
+    few = search.finalists(ranked, SLOW_FINALISTS)
+    return search.best(search.trials(few, scouts=search.slow[:1]))
 
 
 SEARCHES: dict[str, Chooser] = {"exhaustive": exhaustive, "racing": racing}
