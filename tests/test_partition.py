@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from predictree.exceptions import InvalidInputError
 from predictree.partition import (
     Partition,
+    assign_folds,
     blocks,
     check_codes,
     check_fractions,
@@ -55,6 +56,43 @@ def test_groups_share_a_part_and_so_do_groups_with_a_row_in_common():
     for group in range(50):
         assert len(set(codes[groups == group])) == 1
     assert codes[0] == codes[4]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_folds_of_groups_are_even_in_rows_and_classes(seed):
+    rng = np.random.default_rng(seed)
+    groups = np.concatenate([np.repeat(np.arange(5), 30), np.arange(5, 55)])
+    X, y = rng.normal(size=(200, 2)), (rng.random(200) < 0.15).astype(int)
+    for strata in (None, y):
+        fold = assign_folds(X, strata, groups, 5, rng)
+        assert np.ptp(np.bincount(fold)) <= (0 if strata is None else 3)
+        assert all(len(set(fold[groups == group])) == 1 for group in range(55))
+    assert np.ptp(np.bincount(fold, y)) <= 3  # one group has eight
+
+
+def test_a_large_group_has_a_fold_with_little_else():
+    rng = np.random.default_rng(0)
+    groups = np.concatenate([np.zeros(100), rng.integers(1, 30, 100)])
+    fold = assign_folds(rng.normal(size=(200, 2)), None, groups, 4, rng)
+    assert sorted(np.bincount(fold))[-1] == 100
+    assert np.bincount(fold).min() >= 30
+
+
+def test_folds_are_those_of_before_where_there_are_no_groups():
+    X = np.array([3.0, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8])[:, None]
+    y = np.arange(12) % 3 // 2
+    drawn = [assign_folds(X, strata, None, 3, np.random.default_rng(0)) for strata in (None, y)]
+    assert drawn[0].tolist() == [0, 1, 2, 1, 1, 1, 2, 0, 1, 0, 1, 0]
+    assert drawn[1].tolist() == [0, 2, 0, 2, 1, 1, 0, 1, 1, 0, 1, 2]
+
+
+def test_fewer_groups_than_folds():
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    with pytest.raises(InvalidInputError, match=r"has 3 groups, too few for 5.*validation=3, or"):
+        assign_folds(X, None, np.arange(30) % 3, 5, np.random.default_rng(0))
+    X[5] = X[0]  # of six groups, two share a feature row
+    fold = assign_folds(X, None, np.arange(30) // 5, 6, np.random.default_rng(0))
+    assert set(fold) == set(range(5))
 
 
 @given(st.integers(0, 1000), st.booleans())

@@ -134,7 +134,8 @@ def assign_folds(
 ) -> IntArray:
     """Draw the fold of every row at random, in whole blocks, within strata (see `hold_out`).
 
-    Fewer blocks than folds, because rows repeat or groups are few, are a fold each.
+    Fewer blocks than folds, because rows repeat, are a fold each. Groups may differ in size, and
+    are dealt by it.
     """
     names, block = np.unique(blocks(X, groups), return_inverse=True)
     if len(names) < 2 or len(X) < n_folds:
@@ -143,10 +144,43 @@ def assign_folds(
             f"block(s) of equal features or groups are too few for {n_folds} folds: add rows, or "
             "lower validation"
         )
+    if groups is not None:
+        _check_count(groups, n_folds)
+        return np.asarray(_dealt_by_size(block, strata, n_folds, rng)[block])
     dealt = np.concatenate(_shuffled_strata(block, len(names), strata, rng))
     fold = np.empty(len(names), dtype=np.int64)
     fold[dealt] = np.arange(len(names)) % min(n_folds, len(names))
     return np.asarray(fold[block])
+
+
+def _check_count(groups: NDArray[Any], n_folds: int) -> None:
+    n_groups = len(np.unique(groups))
+    if n_groups < n_folds:
+        raise InvalidInputError(
+            f"groups has {n_groups} groups, too few for {n_folds} folds, as a group is in one: "
+            f"give validation={n_groups}, or finer groups"
+        )
+
+
+def _dealt_by_size(
+    block: IntArray, strata: IntArray | None, n_folds: int, rng: np.random.Generator
+) -> IntArray:
+    """Return the fold of each block: the largest first, each to where its rows are fewest.
+
+    Rows are counted as shares of all and of each class, so that both are spread evenly.
+    """
+    labels = np.zeros(len(block), dtype=np.int64) if strata is None else strata
+    counts = np.zeros((block.max() + 1, labels.max() + 2))
+    np.add.at(counts, (block, labels), 1)
+    counts[:, -1] = counts.sum(axis=1)
+    worth = counts / np.maximum(counts.sum(axis=0), 1) ** 2
+    drawn = rng.permutation(len(counts))
+    held = np.zeros((n_folds, counts.shape[1]))
+    fold = np.empty(len(counts), dtype=np.int64)
+    for i in drawn[np.argsort(-counts[drawn, -1], kind="stable")]:
+        fold[i] = np.argmin(held @ worth[i])
+        held[fold[i]] += counts[i]
+    return np.unique(fold, return_inverse=True)[1]
 
 
 def folds_of(splitter: Any, X: FloatArray, y: Any, groups: NDArray[Any] | None) -> list[IntArray]:
