@@ -30,6 +30,7 @@ from predictree.exceptions import (
     SampleWeightError,
     UndefinedLossWarning,
 )
+from predictree.parameters import of_root_and_below
 
 PARTS = (0.75, 0.15, 0.10)
 
@@ -586,6 +587,8 @@ def test_an_interrupt_leaves_the_old_state(regimes):
         ({"min_gain": np.nan}, "min_gain=nan"),
         ({"min_gain_se": (1.0, -1)}, "min_gain_se=-1: it must be a number of at least 0"),
         ({"min_gain_se": (1.0,)}, r"min_gain_se=\(1.0,\): give one number, or two: of the root"),
+        ({"min_gain_se": np.ones(3)}, r"min_gain_se=\[.*: give one number, or two: of the root"),
+        ({"refit": "yes"}, "refit='yes': it must be True or False"),
         ({"n_jobs": "two"}, "n_jobs='two'"),
         ({"loss": "mse"}, "loss='mse' is not a classification loss"),
     ],
@@ -593,6 +596,12 @@ def test_an_interrupt_leaves_the_old_state(regimes):
 def test_bad_parameters(binary, params, message):
     with pytest.raises(InvalidInputError, match=message):
         ToPsClassifier(**{"learners": "lr", **params}).fit(*binary)
+
+
+@pytest.mark.parametrize("pair", [np.array([2.5, 1]), [2.5, 1], (np.float64(2.5), 1)], ids=repr)
+def test_any_pair_of_numbers_is_a_pair(pair):
+    assert of_root_and_below("min_gain_se", pair) == (2.5, 1)
+    assert of_root_and_below("min_gain_se", np.array(2.5)) == (2.5, 2.5)
 
 
 def change(X, index, value):

@@ -291,20 +291,52 @@ def test_a_users_splitter_is_kept(regimes):
     assert set(ToPsRegressor("lr", validation=some, max_depth=0).fit(X, y).partition_) == {-1, 0, 1}
 
 
+def test_a_list_of_splits_is_kept(regimes):
+    X, y = regimes
+    pairs = list(KFold(3).split(X))
+    model = ToPsRegressor("lr", validation=pairs, max_depth=1, random_state=0).fit(X, y)
+    same = ToPsRegressor("lr", validation=KFold(3), max_depth=1, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(model.partition_, same.partition_)
+    np.testing.assert_array_equal(model.predict(X), same.predict(X))
+    held = [np.isin(np.arange(len(y)), test) for _, test in pairs]
+    masks = ToPsRegressor("lr", validation=[(~test, test) for test in held], max_depth=0)
+    np.testing.assert_array_equal(masks.fit(X, y).partition_, same.partition_)
+
+
+def test_rows_of_weight_zero_may_be_in_a_split(regimes):
+    X, y = regimes
+    weight, given = np.ones(len(y)), np.arange(len(y)) % 3
+    weight[:50] = weight[given == 2] = 0
+    expected = np.where(weight > 0, given, -1)
+    splitter = PredefinedSplit(given)
+    for validation in (splitter, list(splitter.split())):
+        model = ToPsRegressor("lr", validation=validation, max_depth=0).fit(X, y, weight)
+        np.testing.assert_array_equal(model.partition_, expected)
+
+
 @pytest.mark.parametrize(
     ("validation", "message"),
     [
         (TimeSeriesSplit(3), "leaves rows out of a split"),
         (ShuffleSplit(3, test_size=0.3, random_state=0), "more than once"),
-        (1, "validation=1"),
+        (1, "validation=1: it must be a whole number of at least 2"),
+        (0, "validation=0: it must be a whole number of at least 2"),
+        (False, "validation=False: give a number of folds"),
+        (KFold, r"validation=KFold: it is a class; make one of it, KFold\(...\)"),
+        ([], r"validation=\[\] has no rows to test on"),
+        ([(np.arange(300), np.arange(300, 700))], "does not fit the 600 rows of X"),
+        ([(np.arange(300), np.arange(200, 600))], "or has some twice"),
+        (PredefinedSplit(np.full(600, -1)), "has no rows to test on"),
+        ((pair for pair in ()), r"give a .* list of \(train, test\) pairs"),
         (2000, "too few for 2000 folds"),
         ("five", "give a number of folds"),
     ],
 )
 def test_validation_that_cannot_be(regimes, validation, message):
     X, y = regimes
-    with pytest.raises(InvalidInputError, match=message):
+    with pytest.raises(InvalidInputError, match=message) as raised:
         ToPsRegressor("lr", validation=validation).fit(X, y)
+    assert len(str(raised.value)) < 400
 
 
 def test_a_verdict_without_a_tree_says_so(regimes):

@@ -192,6 +192,9 @@ def test_own_losses_and_splitters_are_kept_by_name():
     again = loads(dumps(model))
     assert same(model, again, X)
     assert (again.loss, again.loss_.name, again.validation) == ("my_loss", "my_loss", "KFold")
+    pairs = list(KFold(2).split(X))
+    model = ToPsClassifier("lr", **QUICK | {"validation": pairs}).fit(X, two)
+    assert loads(dumps(model)).validation == "splits"
     with pytest.raises(InvalidInputError, match="set loss= to it again"):
         again.loss_.function(two, value)
     with pytest.raises(InvalidInputError, match="loss='my_loss' is not a"):

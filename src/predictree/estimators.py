@@ -42,12 +42,11 @@ from predictree.learners.views import View, seen_by
 from predictree.losses import Error, Labels, Loss, decide, probabilities, resolve_loss
 from predictree.memory import MemoryLimit, bytes_of
 from predictree.mixing import Mixer
-from predictree.parameters import check_choice, check_number, limits_of
+from predictree.parameters import check_choice, check_number, check_validation, limits_of
 from predictree.partition import (
     Partition,
     assign_folds,
     check_codes,
-    check_fractions,
     check_groups,
     check_parts,
     folds_of,
@@ -215,7 +214,7 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
             entropy = checkpoint.entropy(entropy, self.random_state is not None)
         drawn = self._imputations(table, entropy)
         learners, loss = self._portfolio(named, table, drawn[0][1], groups, fit_params)
-        share = 1.0 if partition is not None else train_share(self.validation)
+        share = 1.0 if partition is not None else train_share(check_validation(self.validation))
         learners, refused = self._within_memory(learners, table, drawn[0][1], share)
         return Task(
             table=table,
@@ -266,7 +265,7 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
         filled = fill_gaps(table.X) if imputed else table.X
         seeds = Seeds(0 if twin.random_state is None else twin._entropy())
         parts = twin._partitions(table, partition, groups)(seeds)
-        share = 1.0 if partition is not None else train_share(twin.validation)
+        share = 1.0 if partition is not None else train_share(check_validation(twin.validation))
         parts = parts.pooled() if twin.weights == "shrunk" else parts
 
         def problem_of(preset: Any) -> tuple[Problem, list[Failure]]:
@@ -455,19 +454,17 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
             return lambda seeds: Partition.from_codes(parts)
         together = None if groups is None else check_groups(groups, table.n_given)[table.kept]
         strata = None if table.classes is None else table.y
-        if hasattr(self.validation, "split") and not isinstance(self.validation, str):
-            folds = folds_of(self.validation, table.X, table.y, together)
-            return lambda seeds: Partition.from_folds(folds[seeds.repeat % len(folds)])
-        if isinstance(self.validation, Integral) and not isinstance(self.validation, bool):
-            check_number("validation", self.validation, Integral, 2)
-            n_folds = int(self.validation)
+        validation = check_validation(self.validation)
+        if isinstance(validation, int):
             return lambda seeds: Partition.from_folds(
-                assign_folds(table.X, strata, together, n_folds, seeds.generator())
+                assign_folds(table.X, strata, together, validation, seeds.generator())
             )
-        shares = check_fractions(self.validation)
-        return lambda seeds: Partition.from_codes(
-            hold_out(table.X, strata, together, shares, seeds.generator())
-        )
+        if isinstance(validation, tuple):
+            return lambda seeds: Partition.from_codes(
+                hold_out(table.X, strata, together, validation, seeds.generator())
+            )
+        folds = folds_of(validation, table.X, table.y, together, table.kept, table.n_given)
+        return lambda seeds: Partition.from_folds(folds[seeds.repeat % len(folds)])
 
     def _metadata(
         self,

@@ -5,8 +5,11 @@ from os import PathLike
 from threading import TIMEOUT_MAX
 from typing import Any
 
+import numpy as np
+
 from predictree.exceptions import InvalidInputError
 from predictree.memory import bytes_of
+from predictree.partition import are_splits, check_fractions, is_splitter
 from predictree.search import SEARCHES, Limits
 
 COUNTS = {
@@ -39,6 +42,8 @@ def limits_of(model: Any) -> Limits:
         bytes_of(model.memory_limit)
     if model.max_depth is not None:
         check_number("max_depth", model.max_depth, Integral, 0)
+    if not isinstance(model.refit, bool | np.bool_):
+        raise InvalidInputError(f"refit={model.refit!r}: it must be True or False")
     if not (model.checkpoint is None or isinstance(model.checkpoint, (str, PathLike))):
         raise InvalidInputError(f"checkpoint={model.checkpoint!r}: it must be a folder or None")
     if not (model.n_jobs is None or isinstance(model.n_jobs, Integral)):
@@ -67,8 +72,22 @@ def check_number(name: str, value: Any, kind: type, least: int) -> None:
         raise InvalidInputError(f"{name}={value!r}: it must be {what} of at least {least}")
 
 
+def check_validation(validation: Any) -> Any:
+    """Return a number of folds, the tuple of three shares, a splitter, or a list of splits."""
+    if isinstance(validation, type) and is_splitter(validation):
+        name = validation.__name__
+        raise InvalidInputError(f"validation={name}: it is a class; make one of it, {name}(...)")
+    if isinstance(validation, Integral) and not isinstance(validation, bool):
+        check_number("validation", validation, Integral, 2)
+        return int(validation)
+    if is_splitter(validation):
+        return validation
+    return list(validation) if are_splits(validation) else check_fractions(validation)
+
+
 def of_root_and_below(name: str, value: Any) -> tuple[float, float]:
     """Return a pair of numbers as it is, and one number twice."""
+    value = value.tolist() if hasattr(value, "tolist") else value  # an array
     pair = tuple(value) if isinstance(value, tuple | list) else (value, value)
     if len(pair) != 2:
         raise InvalidInputError(

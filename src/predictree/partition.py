@@ -6,13 +6,13 @@ three parts, and out-of-fold scores in place of held-out ones.
 """
 
 from dataclasses import dataclass, replace
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
+from sklearn.model_selection import PredefinedSplit
 
 from predictree.exceptions import InvalidInputError
 from predictree.tree import FloatArray, IntArray
@@ -112,17 +112,35 @@ def check_fractions(validation: object) -> tuple[float, float, float]:
         if numbers and np.isclose(s + v1 + v2, 1.0):
             return float(s), float(v1), float(v2)
     raise InvalidInputError(
-        f"validation={validation!r}: give a number of folds, a scikit-learn splitter, or the "
-        "shares of S, V1 and V2 as three positive numbers that sum to one, such as (0.75, 0.15, "
-        "0.10); or pass partition= to fit"
+        f"validation={in_short(validation)}: give a number of folds, a scikit-learn splitter, a "
+        "list of (train, test) pairs of row numbers, or the shares of S, V1 and V2 as three "
+        "positive numbers that sum to one, such as (0.75, 0.15, 0.10); or pass partition= to fit"
     )
+
+
+def is_splitter(validation: Any) -> bool:
+    """Whether it splits rows as scikit-learn's splitters do."""
+    return hasattr(validation, "split") and not isinstance(validation, str | bytes)
+
+
+def are_splits(validation: Any) -> bool:
+    """Whether these are (train, test) pairs, which scikit-learn, too, takes for a splitter."""
+    return isinstance(validation, list | tuple) and all(
+        isinstance(pair, list | tuple) and len(pair) == 2 for pair in validation
+    )
+
+
+def in_short(validation: Any) -> str:
+    """Return how it reads, cut off where it is long."""
+    text = " ".join(repr(validation).split())
+    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def train_share(validation: Any) -> float:
     """Return the share of the rows that one model trains on; 1 where that is not known before."""
-    if isinstance(validation, Integral):
-        return 1 - 1 / int(validation)
-    return 1.0 if hasattr(validation, "split") else check_fractions(validation)[0]
+    if isinstance(validation, int):
+        return 1 - 1 / validation
+    return float(validation[0]) if isinstance(validation, tuple) else 1.0
 
 
 def assign_folds(
@@ -183,25 +201,54 @@ def _dealt_by_size(
     return np.unique(fold, return_inverse=True)[1]
 
 
-def folds_of(splitter: Any, X: FloatArray, y: Any, groups: NDArray[Any] | None) -> list[IntArray]:
-    """Return the folds of a scikit-learn splitter, once for each of its repetitions."""
+def folds_of(
+    validation: Any,
+    X: FloatArray,
+    y: Any,
+    groups: NDArray[Any] | None,
+    kept: IntArray,
+    n_given: int,
+) -> list[IntArray]:
+    """Return the folds of a splitter or of a list of splits, once for each of its repetitions.
+
+    Pairs and a PredefinedSplit know rows by their place in the user's data, which is ``kept``.
+    """
+    splits = validation if are_splits(validation) else validation.split(X, y, groups)
+    if not (are_splits(validation) or isinstance(validation, PredefinedSplit)):
+        kept, n_given = np.arange(len(X)), len(X)
     assignments: list[IntArray] = []
-    for train, test in splitter.split(X, y, groups):
-        if len(train) + len(test) != len(X) or len(np.intersect1d(train, test)):
+    for split in splits:
+        train, test = (_times(part, n_given, validation)[kept] for part in split)
+        if (train + test != 1).any():
             raise InvalidInputError(
-                f"validation={splitter!r} leaves rows out of a split: every row must be in its "
-                "training or its test part. For a split in time pass partition= to fit"
+                f"validation={in_short(validation)} leaves rows out of a split, or has some twice: "
+                "every row must be in its training or its test part. For a split in time pass "
+                "partition= to fit"
             )
+        if not test.any():  # all its rows have weight zero
+            continue
         if not assignments or (assignments[-1] != ALWAYS).all():
             assignments.append(np.full(len(X), ALWAYS))
         fold = assignments[-1]
-        if (fold[test] != ALWAYS).any():
+        if (fold[test == 1] != ALWAYS).any():
             raise InvalidInputError(
-                f"validation={splitter!r} tests rows more than once: give one whose test parts "
-                "do not overlap, such as KFold"
+                f"validation={in_short(validation)} tests rows more than once: give one whose test "
+                "parts do not overlap, such as KFold"
             )
-        fold[test] = fold.max() + 1
+        fold[test == 1] = fold.max() + 1
+    if not assignments:
+        raise InvalidInputError(f"validation={in_short(validation)} has no rows to test on")
     return assignments
+
+
+def _times(rows: ArrayLike, n_rows: int, validation: Any) -> IntArray:
+    """Return how often each row is in a part of a split, which has row numbers or a mask."""
+    try:
+        return np.bincount(np.arange(n_rows)[np.asarray(rows)], minlength=n_rows)
+    except (IndexError, ValueError) as error:
+        raise InvalidInputError(
+            f"validation={in_short(validation)} does not fit the {n_rows} rows of X: {error}"
+        ) from error
 
 
 def hold_out(

@@ -17,6 +17,7 @@ from predictree.inspection.background import Background
 from predictree.learners.adapter import ClassModel, Constant, IndicatorModel, SeenBy, ValueModel
 from predictree.learners.views import AsItIs, OneHot, Share, View
 from predictree.losses import LOSSES, CallableLoss, Error, Loss
+from predictree.partition import are_splits
 from predictree.schema import Column, Schema, Span
 from predictree.search import FitCount
 from predictree.segments import Segment
@@ -76,7 +77,7 @@ def to_record(value: Any) -> Any:
 def _state_of(estimator: Any) -> dict[str, Any]:
     """Return the attributes of an estimator that a file holds.
 
-    A loss and a splitter of the user's own are kept by name.
+    A loss and a splitter of the user's own are kept by name, and of splits that there were some.
     """
     state = {key: value for key, value in vars(estimator).items() if key not in LEFT_OUT}
     for key in ("loss", "validation"):
@@ -85,6 +86,8 @@ def _state_of(estimator: Any) -> dict[str, Any]:
             state[key] = getattr(given, "__name__", type(given).__name__)
         elif hasattr(given, "split") and not isinstance(given, str):
             state[key] = type(given).__name__
+        elif key == "validation" and are_splits(given):
+            state[key] = "splits"
     return {key: to_record(value) for key, value in state.items()}
 
 

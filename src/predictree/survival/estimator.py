@@ -16,6 +16,7 @@ from predictree.encoding import check_weights, numbers_of
 from predictree.estimators import ToPsClassifier
 from predictree.exceptions import CompetingEventsWarning, InvalidInputError
 from predictree.learners.adapter import take_rows
+from predictree.partition import in_short
 from predictree.survival.metrics import concordance_index
 from predictree.survival.outcome import (
     CENSORED,
@@ -264,9 +265,9 @@ def _check_together(model: ToPsClassifier, counts: BoolArray) -> None:
     highest = parts.max(axis=0, where=counts, initial=limits.min)
     if (highest > lowest).any():
         raise InvalidInputError(
-            f"validation={model.validation!r} puts copies of one row, for different horizons, "
-            "into different folds: give a number of folds, or a splitter that minds groups, such "
-            "as GroupKFold"
+            f"validation={in_short(model.validation)} puts copies of one row, for different "
+            "horizons, into different folds: give a number of folds, or a splitter that minds "
+            "groups, such as GroupKFold"
         )
 
 
