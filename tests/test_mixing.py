@@ -291,6 +291,34 @@ def test_a_users_splitter_is_kept(regimes):
     assert set(ToPsRegressor("lr", validation=some, max_depth=0).fit(X, y).partition_) == {-1, 0, 1}
 
 
+@pytest.mark.parametrize("weights", ["shrunk", "path"])
+def test_a_single_test_part_is_held_out_in_halves(regimes, weights):
+    X, y = regimes
+    test = np.random.default_rng(0).random(len(y)) < 0.3
+    settings = {"weights": weights, "max_depth": 1, "random_state": 0}
+    for validation in (PredefinedSplit(test - 1), [(~test, test)]):
+        model = ToPsRegressor("lr", validation=validation, **settings).fit(X, y)
+        assert len(model.tree_) == 3
+        assert model.verdict_.earned
+        assert set(model.partition_[~test]) == {0}
+        assert np.ptp(np.bincount(model.partition_[test])[1:]) <= 1
+        same = ToPsRegressor("lr", **settings).fit(X, y, partition=model.partition_)
+        np.testing.assert_array_equal(model.predict(X), same.predict(X))
+    shuffled = ToPsRegressor("lr", validation=ShuffleSplit(1, test_size=0.3), **settings)
+    assert len(shuffled.fit(X, y).tree_) == 3
+
+
+def test_equal_rows_and_groups_of_a_single_test_part_share_a_half(regimes):
+    X, y = regimes
+    test = np.arange(len(y)) < 200
+    groups = np.arange(len(y)) // 10
+    model = ToPsRegressor("lr", validation=[(~test, test)], max_depth=0).fit(X, y, groups=groups)
+    assert all(len(set(model.partition_[groups == g])) == 1 for g in set(groups))
+    assert set(model.partition_) == {0, 1, 2}
+    with pytest.raises(InvalidInputError, match="one test part, which cannot be halved"):
+        model.fit(X, y, groups=~test)
+
+
 def test_a_list_of_splits_is_kept(regimes):
     X, y = regimes
     pairs = list(KFold(3).split(X))
@@ -327,6 +355,7 @@ def test_rows_of_weight_zero_may_be_in_a_split(regimes):
         ([(np.arange(300), np.arange(300, 700))], "does not fit the 600 rows of X"),
         ([(np.arange(300), np.arange(200, 600))], "or has some twice"),
         (PredefinedSplit(np.full(600, -1)), "has no rows to test on"),
+        (PredefinedSplit(np.zeros(600)), "one test part, with all rows"),
         ((pair for pair in ()), r"give a .* list of \(train, test\) pairs"),
         (2000, "too few for 2000 folds"),
         ("five", "give a number of folds"),

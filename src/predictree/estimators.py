@@ -51,6 +51,7 @@ from predictree.partition import (
     check_parts,
     folds_of,
     hold_out,
+    parts_of,
     train_share,
 )
 from predictree.planning import Plan, forecast
@@ -464,7 +465,9 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
                 hold_out(table.X, strata, together, validation, seeds.generator())
             )
         folds = folds_of(validation, table.X, table.y, together, table.kept, table.n_given)
-        return lambda seeds: Partition.from_folds(folds[seeds.repeat % len(folds)])
+        return lambda seeds: parts_of(
+            folds[seeds.repeat % len(folds)], table.X, strata, together, seeds.generator()
+        )
 
     def _metadata(
         self,
@@ -677,11 +680,13 @@ class ToPsClassifier(ClassifierMixin, _TreesOfPredictors):  # type: ignore[misc]
         What splits and learners are chosen by. ``"auc"`` is 1 − AUC. A callable gets
         ``(y_true, y_score)`` and, if it names it, ``sample_weight``. ``"auto"`` is log loss, or
         the Brier score if every learner is a regressor.
-    validation : int, splitter or (float, float, float), default=5
+    validation : int, splitter, list of splits or (float, float, float), default=5
         How rows come to be judged by models that did not see them. A number of folds, or a
-        scikit-learn splitter whose test parts do not overlap: every model is trained without a
-        fold and answers for it. Or the shares of S, V¹ and V² that train, judge splits and weigh.
-        Equal feature rows share a fold or part, unless a splitter says otherwise.
+        scikit-learn splitter or list of (train, test) pairs whose test parts do not overlap: every
+        model is trained without a fold and answers for it. A single test part is held out, half
+        as V¹ and half as V². Or the shares of S, V¹ and V² that train, judge splits and weigh.
+        Equal feature rows share a fold or part, unless a splitter says otherwise; folds of
+        ``groups`` are made even in rows and classes.
     weights : {"shrunk", "path"}, default="shrunk"
         ``"shrunk"``: every node combines all learners trained on all nodes of its path, held to
         the parent's combination. ``"path"``: Algorithm 2 of the paper, one predictor a node.

@@ -241,6 +241,36 @@ def folds_of(
     return assignments
 
 
+def parts_of(
+    fold: IntArray,
+    X: FloatArray,
+    strata: IntArray | None,
+    groups: NDArray[Any] | None,
+    rng: np.random.Generator,
+) -> Partition:
+    """Return the partition of a splitter's folds.
+
+    A single one is held out: weights must be found on other rows than they are judged on, so that
+    half of it is V¹ and half V², in whole blocks.
+    """
+    if fold.max() > 0:
+        return Partition.from_folds(fold)
+    test = fold != ALWAYS
+    if test.all():
+        raise InvalidInputError("validation has one test part, with all rows: leave some to train")
+    codes = np.full(len(fold), S, dtype=np.int8)
+    labels = None if strata is None else strata[test]
+    together = None if groups is None else groups[test]
+    try:
+        codes[test] = V1 + assign_folds(X[test], labels, together, 2, rng)
+    except InvalidInputError as error:
+        raise InvalidInputError(
+            "validation has one test part, which cannot be halved to judge splits and to weigh: "
+            f"give more folds or pass partition= to fit ({error})"
+        ) from error
+    return Partition.from_codes(codes)
+
+
 def _times(rows: ArrayLike, n_rows: int, validation: Any) -> IntArray:
     """Return how often each row is in a part of a split, which has row numbers or a mask."""
     try:
