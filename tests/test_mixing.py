@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.ensemble import ExtraTreesRegressor
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.model_selection import (
@@ -317,6 +317,69 @@ def test_equal_rows_and_groups_of_a_single_test_part_share_a_half(regimes):
     assert set(model.partition_) == {0, 1, 2}
     with pytest.raises(InvalidInputError, match="one test part, which cannot be halved"):
         model.fit(X, y, groups=~test)
+
+
+def test_a_splitter_that_repeats_itself_gives_a_tree_of_each_repetition(regimes):
+    X, y = regimes
+    twice = RepeatedKFold(n_splits=3, n_repeats=2, random_state=0)
+    model = ToPsRegressor("lr", validation=twice, max_depth=1, random_state=0).fit(X, y)
+    both = clone(model).set_params(n_repeats=2).fit(X, y)
+    assert len(model.trees_) == len(both.trees_) == 2
+    assert model.tree_ is model.trees_[0]
+    mean = np.mean([tree.scores(X)[:, 0] for tree in model.trees_], axis=0)
+    for same in (model, both):
+        np.testing.assert_allclose(same.predict(X), mean)
+    for f, (_, test) in zip(range(3), twice.split(X), strict=False):
+        assert (model.partition_[test] == f).all()
+    assert (model.trees_[0].scores(X) != model.trees_[1].scores(X)).any()
+    with pytest.raises(InvalidInputError, match="has 2 repetitions, and n_repeats=4: leave"):
+        model.set_params(n_repeats=4).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "splitter",
+    [
+        KFold(3, shuffle=True),
+        KFold(3, shuffle=True, random_state=np.random.RandomState(0)),
+        ShuffleSplit(1, test_size=0.4),
+    ],
+    ids=["unseeded", "random state", "one test part"],
+)
+def test_a_splitter_that_shuffles_is_called_for_every_repeat(regimes, splitter):
+    X, y = regimes
+    model = ToPsRegressor("lr", validation=splitter, n_repeats=3, max_depth=0).fit(X, y)
+    assert len({tuple(tree.scores(X)[:5, 0]) for tree in model.trees_}) == 3
+
+
+def test_repeats_of_the_same_folds_are_refused(regimes):
+    X, y = regimes
+    same = [KFold(3), KFold(3, shuffle=True, random_state=0), GroupKFold(3), [*KFold(3).split(X)]]
+    for validation in same:
+        model = ToPsRegressor("lr", validation=validation, n_repeats=3)
+        groups = np.arange(len(y)) // 5 if isinstance(validation, GroupKFold) else None
+        with pytest.raises(InvalidInputError, match=r"n_repeats=3.*the same again: give a number"):
+            model.fit(X, y, groups=groups)
+    model = ToPsRegressor("lr", validation=5, n_repeats=2)
+    with pytest.raises(InvalidInputError, match="n_repeats=2 needs different parts each time"):
+        model.fit(X, y, partition=np.arange(len(y)) % 3)
+
+
+def test_a_plan_counts_the_repetitions_of_a_splitter(regimes):
+    def planned(validation):
+        model = ToPsRegressor([("tree", DecisionTreeRegressor())], validation=validation)
+        return model.plan(*regimes).forecasts[0].fits
+
+    assert planned(RepeatedKFold(n_splits=3, n_repeats=4)) == 4 * planned(KFold(3))
+
+
+def test_every_imputation_meets_every_repetition(regimes):
+    X, y = regimes
+    X = np.where(np.arange(X.size).reshape(X.shape) % 7 == 3, np.nan, X)
+    twice = RepeatedKFold(n_splits=2, n_repeats=2, random_state=0)
+    model = ToPsRegressor(
+        "lr", validation=twice, imputation="mice", n_imputations=2, max_depth=0, random_state=0
+    ).fit(X, y)
+    assert len({tuple(tree.scores(np.nan_to_num(X))[:5, 0]) for tree in model.trees_}) == 4
 
 
 def test_a_list_of_splits_is_kept(regimes):

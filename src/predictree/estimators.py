@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import asdict, replace
+from functools import partial
 from math import ceil
 from numbers import Integral
 from os import PathLike
@@ -49,9 +50,11 @@ from predictree.partition import (
     check_codes,
     check_groups,
     check_parts,
+    check_unrepeated,
     folds_of,
     hold_out,
     parts_of,
+    rounds_of,
     train_share,
 )
 from predictree.planning import Plan, forecast
@@ -217,6 +220,7 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
         learners, loss = self._portfolio(named, table, drawn[0][1], groups, fit_params)
         share = 1.0 if partition is not None else train_share(check_validation(self.validation))
         learners, refused = self._within_memory(learners, table, drawn[0][1], share)
+        split_up = self._partitions(table, partition, groups)
         return Task(
             table=table,
             columns=columns,
@@ -224,9 +228,9 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
             loss=loss,
             learners=learners,
             refused=[FitFailure(0, lost.learner, lost.reason, 1) for lost in refused],
-            split_up=self._partitions(table, partition, groups),
+            split_up=split_up,
             limits=limits,
-            n_trees=self.n_repeats * len(drawn),
+            n_trees=len(split_up) * len(drawn),
             entropy=entropy,
             start=start,
             time_limit=self.time_limit,
@@ -265,7 +269,9 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
         imputed = twin._is_imputed(table)
         filled = fill_gaps(table.X) if imputed else table.X
         seeds = Seeds(0 if twin.random_state is None else twin._entropy())
-        parts = twin._partitions(table, partition, groups)(seeds)
+        split_up = twin._partitions(table, partition, groups)
+        twin.n_repeats = len(split_up)
+        parts = split_up[0](seeds)
         share = 1.0 if partition is not None else train_share(check_validation(twin.validation))
         parts = parts.pooled() if twin.weights == "shrunk" else parts
 
@@ -446,28 +452,33 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
 
     def _partitions(
         self, table: Table, partition: Any, groups: Any
-    ) -> Callable[[Seeds], Partition]:
+    ) -> list[Callable[[Seeds], Partition]]:
         """Return what draws the partition of each repetition."""
         if partition is not None and groups is not None:
             raise InvalidInputError("give partition or groups, not both: a partition is final")
         if partition is not None:
-            parts = check_parts(check_codes(partition, table.n_given)[table.kept])
-            return lambda seeds: Partition.from_codes(parts)
+            codes = check_parts(check_codes(partition, table.n_given)[table.kept])
+            check_unrepeated(self.n_repeats)
+            return [lambda seeds: Partition.from_codes(codes)]
         together = None if groups is None else check_groups(groups, table.n_given)[table.kept]
         strata = None if table.classes is None else table.y
-        validation = check_validation(self.validation)
+        rows, validation = (table.X, strata, together), check_validation(self.validation)
         if isinstance(validation, int):
-            return lambda seeds: Partition.from_folds(
-                assign_folds(table.X, strata, together, validation, seeds.generator())
-            )
+            return self.n_repeats * [
+                lambda seeds: Partition.from_folds(
+                    assign_folds(*rows, validation, seeds.generator())
+                )
+            ]
         if isinstance(validation, tuple):
-            return lambda seeds: Partition.from_codes(
-                hold_out(table.X, strata, together, validation, seeds.generator())
-            )
-        folds = folds_of(validation, table.X, table.y, together, table.kept, table.n_given)
-        return lambda seeds: parts_of(
-            folds[seeds.repeat % len(folds)], table.X, strata, together, seeds.generator()
-        )
+            return self.n_repeats * [
+                lambda seeds: Partition.from_codes(hold_out(*rows, validation, seeds.generator()))
+            ]
+
+        def drawn(fold: IntArray) -> Callable[[Seeds], Partition]:
+            return lambda seeds: parts_of(fold, *rows, seeds.generator())
+
+        split = partial(folds_of, validation, table.X, table.y, together, table.kept, table.n_given)
+        return [drawn(fold) for fold in rounds_of(validation, self.n_repeats, split)]
 
     def _metadata(
         self,
@@ -724,7 +735,9 @@ class ToPsClassifier(ClassifierMixin, _TreesOfPredictors):  # type: ignore[misc]
         With folds, whether a predictor keeps one model, trained on all rows of its node, instead
         of one a fold to average: smaller and faster.
     n_repeats : int, default=1
-        Trees over different folds or parts, whose predictions are averaged.
+        Trees over different folds or parts, whose predictions are averaged. A splitter is called
+        once for each, and must give other folds every time; one that repeats itself, such as
+        RepeatedKFold, needs no ``n_repeats`` for a tree of each repetition.
     feature_roles : dict or None, default=None
         What a column, by name or place, is for: ``"split"`` (the tree only), ``"fit"`` (the
         learners only), ``"both"``, ``"ignore"``, or ``"audit"`` (kept for reports, never used).

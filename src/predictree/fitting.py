@@ -43,7 +43,7 @@ class Task:
     loss: Loss
     learners: tuple[Learner, ...]
     refused: list[FitFailure]
-    split_up: Callable[[Seeds], Partition]
+    split_up: list[Callable[[Seeds], Partition]]  # one a repeat
     limits: Limits
     n_trees: int
     entropy: int
@@ -64,8 +64,10 @@ class Task:
     def problem(self, tree: int, mixes: bool) -> Problem:
         """Return the problem of one tree."""
         seeds = Seeds(self.entropy, tree)
-        parts = self.split_up(seeds).pooled() if mixes else self.split_up(seeds)
-        X = self.drawn[tree % len(self.drawn)][1]
+        repeat, imputation = divmod(tree, len(self.drawn))
+        parts = self.split_up[repeat](seeds)
+        parts = parts.pooled() if mixes else parts
+        X = self.drawn[imputation][1]
         return problem_of_tree(self.table, X, parts, self.learners, self.loss, seeds, self.deadline)
 
 

@@ -5,6 +5,7 @@ assignment of rows to several folds is the same object with ``n_folds > 1``, eve
 three parts, and out-of-fold scores in place of held-out ones.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -92,6 +93,15 @@ def check_parts(codes: NDArray[np.int8]) -> NDArray[np.int8]:
                 f"partition leaves {part} empty: give code {code} to some rows with weight"
             )
     return codes
+
+
+def check_unrepeated(n_repeats: int) -> None:
+    """Check that a user's own partition, which is the same every time, is used once."""
+    if n_repeats > 1:
+        raise InvalidInputError(
+            f"n_repeats={n_repeats} needs different parts each time, and partition is one: leave "
+            "n_repeats at 1, or give validation instead of partition"
+        )
 
 
 def check_groups(groups: ArrayLike, n_rows: int) -> NDArray[Any]:
@@ -239,6 +249,27 @@ def folds_of(
     if not assignments:
         raise InvalidInputError(f"validation={in_short(validation)} has no rows to test on")
     return assignments
+
+
+def rounds_of(
+    validation: Any, n_repeats: int, split: Callable[[], list[IntArray]]
+) -> list[IntArray]:
+    """Return the folds of every repeat: the repetitions of a splitter, or a call to it for each."""
+    rounds = split()
+    if len(rounds) > 1 and n_repeats not in (1, len(rounds)):
+        raise InvalidInputError(
+            f"validation={in_short(validation)} has {len(rounds)} repetitions, and n_repeats="
+            f"{n_repeats}: leave n_repeats at 1 for a tree of each, or give a splitter of one"
+        )
+    while len(rounds) < n_repeats:
+        rounds += split()
+    if len({fold.tobytes() for fold in rounds}) < len(rounds):
+        raise InvalidInputError(
+            f"{len(rounds)} repeats (n_repeats={n_repeats}) need different folds each time, and "
+            f"validation={in_short(validation)} gives the same again: give a number of folds, such "
+            "as validation=5, or a splitter that shuffles without a random_state"
+        )
+    return rounds
 
 
 def parts_of(

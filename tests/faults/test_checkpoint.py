@@ -14,6 +14,7 @@ from functools import partial
 import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import RepeatedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
@@ -150,6 +151,21 @@ def test_without_a_seed_it_goes_on_with_the_folds_it_had(regimes, tmp_path):
     )
     np.testing.assert_array_equal(one.partition_, two.partition_)
     assert_same(one, two, X)
+
+
+def test_repetitions_of_a_splitter_go_on_unless_they_are_drawn_anew(regimes, tmp_path, marks):
+    X, y = regimes
+    seeded = RepeatedKFold(n_splits=2, n_repeats=2, random_state=0)
+    settings = {"validation": seeded, "checkpoint": tmp_path / "c", "max_depth": 1}
+    first = estimator("mixtures", str(marks), **settings).fit(X, y)
+    count = fits(marks)[0]
+    again = estimator("mixtures", str(marks), **settings).fit(X, y)
+    assert len(again.trees_) == 2
+    assert_same(again, first, X)
+    assert fits(marks)[0] == count
+    settings["validation"] = RepeatedKFold(n_splits=2, n_repeats=2)
+    with pytest.raises(CheckpointError, match="folds or parts"):
+        estimator("mixtures", str(marks), **settings).fit(X, y)
 
 
 @pytest.mark.parametrize("mode", ["mixtures", "paths"])
