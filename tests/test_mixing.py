@@ -433,10 +433,15 @@ def test_validation_that_cannot_be(regimes, validation, message):
 
 def test_a_verdict_without_a_tree_says_so(regimes):
     X, y = regimes
-    model = ToPsRegressor(LEARNERS, max_depth=0, random_state=0).fit(X, y)
+    noise = np.random.default_rng(0).normal(size=len(y))
+    model = ToPsRegressor(LEARNERS, random_state=0).fit(X, noise)
     assert model.verdict_.stack.gain == 0
     assert not model.verdict_.earned
-    assert "no tree to speak of" in str(model.verdict_)
+    assert "no tree to speak of, as no split that was tried" in str(model.verdict_)
+    model.set_params(max_depth=0).fit(X, y)
+    assert model.verdict_.stack.gain == 0
+    assert not model.verdict_.earned
+    assert "no tree, as max_depth=0 lets no split be tried" in str(model.verdict_)
     assert model.verdict_.best.gain >= 0
 
 

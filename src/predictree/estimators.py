@@ -433,7 +433,9 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
             "partition_": table.spread(first.partition.codes, NO_PART),
             "fit_failures_": task.refused + [f for one in grown for f in one.failures],
             "fits_": sum((one.fits for one in grown), FitCount()),
-            "verdict_": _verdict([(one.problem, one.evidence) for one in grown]),
+            "verdict_": _verdict(
+                [(one.problem, one.evidence) for one in grown], task.limits.max_depth != 0
+            ),
             "backgrounds_": tuple(Background.of(one.tree, one.problem) for one in grown),
             "segments_": segments(grown[0].tree, grown[0].problem, grown[0].evidence),
             "imputations_": tuple(filled for filled, _ in task.drawn if filled is not None),
@@ -925,7 +927,7 @@ def _with_params(named: list[tuple[str, Any]], params: dict[str, Any]) -> list[t
     return list(learners.items())
 
 
-def _verdict(repeats: list[tuple[Problem, Evidence]]) -> Verdict:
+def _verdict(repeats: list[tuple[Problem, Evidence]], tried: bool) -> Verdict:
     """Judge the tree, or the mean of the trees if the same rows judge all of them."""
     problem, first = repeats[0]
     rows = problem.partition.v2
@@ -936,7 +938,7 @@ def _verdict(repeats: list[tuple[Problem, Evidence]]) -> Verdict:
         np.mean([e.stack for e in alike], axis=0),
         {name: np.mean([e.learners[name] for e in alike], axis=0) for name in names},
     )
-    return judge(problem.loss, problem.judged(rows), mean)
+    return judge(problem.loss, problem.judged(rows), mean, tried)
 
 
 def _warn_of_rare_classes(table: Table) -> None:

@@ -37,7 +37,7 @@ from predictree.inspection.summary import summarise
 from predictree.records import ESTIMATORS, from_record, to_record
 from predictree.soundness import check_model
 
-PROTOCOL = 2
+PROTOCOL = 3
 HEADER, SCHEMA, SUMMARY = "predictree.json", "schema.json", "summary.json"
 FORMAT = "predictree model"
 MAX_BYTES = 8 << 30  # of everything in a file, unpacked

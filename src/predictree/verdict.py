@@ -56,12 +56,15 @@ class Verdict:
         Of the tree.
     best, stack : Comparison
         With the best single learner, and with one convex combination of all learners.
+    tried : bool
+        Whether the tree was allowed to split.
     """
 
     loss_name: str
     loss: float
     best: Comparison
     stack: Comparison
+    tried: bool = True
 
     @property
     def earned(self) -> bool:
@@ -71,6 +74,8 @@ class Verdict:
     def __str__(self) -> str:
         if self.earned:
             opening = "The tree earned its place"
+        elif not self.tried:
+            opening = "There is no tree, as max_depth=0 lets no split be tried"
         elif self.stack.gain == 0:
             opening = "There is no tree to speak of, as no split that was tried was a clear gain"
         else:
@@ -90,8 +95,8 @@ class Evidence:
     learners: Mapping[str, FloatArray]
 
 
-def judge(loss: Loss, rows: Judged, evidence: Evidence) -> Verdict:
-    """Compare the tree with its opponents."""
+def judge(loss: Loss, rows: Judged, evidence: Evidence, tried: bool = True) -> Verdict:
+    """Compare the tree with its opponents; it had no chance to be one if no split was tried."""
     losses = {name: loss.value(rows, scores) for name, scores in evidence.learners.items()}
     defined = {name: value for name, value in losses.items() if np.isfinite(value)}
     best = min(defined, key=lambda name: defined[name]) if defined else next(iter(losses))
@@ -108,4 +113,5 @@ def judge(loss: Loss, rows: Judged, evidence: Evidence) -> Verdict:
         value,
         compare(f"the best learner alone ({best})", evidence.learners[best]),
         compare("one stack of all learners", evidence.stack),
+        tried,
     )

@@ -67,6 +67,7 @@ LOSS_WORDS = {
 HEADLINES = {
     "earned": "The tree earned its place",
     "lone": "No tree was needed",
+    "untried": "No tree was asked for",
     "unclear": "The tree did not clearly earn its place",
     "worse": "The tree is worse than what it should beat",
 }
@@ -75,6 +76,8 @@ ADVICE = {
     "alone and than one stack of all learners. The regions below are where it differs.",
     "lone": "No split of the rows was a clear gain. The model is one combination of its learners "
     "for everybody, and there are no regions to compare.",
+    "untried": "With max_depth=0 no split of the rows was tried. The model is one combination of "
+    "its learners for everybody, and there are no regions to compare.",
     "unclear": "The difference from simpler models is within the noise. Read the regions as a "
     "description of the data, not as a proof that they need models of their own.",
     "worse": "A simpler model predicts better on rows that neither saw. Use that one, or fit again "
@@ -153,10 +156,11 @@ def _model(model: Any) -> dict[str, Any]:
 
 def _verdict(verdict: Verdict, lone: bool) -> dict[str, Any]:
     kind = verdict_kind(verdict, lone)
+    words = kind if verdict.tried else "untried"
     return {
         "kind": kind,
-        "headline": HEADLINES[kind],
-        "advice": ADVICE[kind],
+        "headline": HEADLINES[words],
+        "advice": ADVICE[words],
         "text": str(verdict),
         "loss": verdict.loss,
         "opponents": [_opponent(c) for c in (verdict.stack, verdict.best)],
