@@ -20,6 +20,7 @@ from predictree.execution import Failure
 from predictree.measuring import NOTHING, Growth
 from predictree.memory import in_words, needed_at
 from predictree.mixing import LOOSER
+from predictree.partition import is_splitter
 from predictree.problem import Problem, Region
 from predictree.search import SLOW_FINALISTS, Limits, admissible_splits, rounds
 
@@ -249,7 +250,7 @@ def alternatives(model: Any, course: Course) -> list[tuple[str, Course]]:
     if course.depth > 1 or course.may_grow:
         depth = min(1, course.depth)
         found.append(("max_depth=1", replace(course, depth=depth, may_grow=False)))
-    if model.n_repeats > 1:
+    if model.n_repeats > 1 and not is_splitter(model.validation):  # it may have its own repeats
         found.append(("n_repeats=1", replace(course, n_trees=course.n_trees // model.n_repeats)))
     if course.n_draws:
         trees = course.n_trees // course.n_draws
