@@ -153,6 +153,22 @@ def test_without_quick_learners_the_slow_ones_are_trained_on_what_a_stand_in_lik
     assert search.made == search_module.SLOW_FINALISTS * 2 * 4
 
 
+def test_of_slow_learners_the_first_that_can_be_fitted_scouts(regimes):
+    X, y = regimes
+    learners = [DecisionTreeRegressor(max_depth=d, random_state=0) for d in (2, 3)]
+    search = search_of_root(X, y, learners, SquaredError(), parts("folds", len(y)))
+    choice = racing(search)
+    assert choice is not None
+    assert not choice[0].asked_all
+    assert search.made == search_module.SLOW_FINALISTS * 2 * 4
+    assert [bool(np.isnan(scores).all()) for scores in choice[0].own] == [False, True]
+    site = replace(search.site, pool=[h for h in search.site.pool if h.learner == 1])
+    without_first = Search(search.problem, site, LIMITS, Executor(), search.mixer)
+    choice = racing(without_first)
+    assert choice is not None
+    assert [bool(np.isnan(scores).all()) for scores in choice[0].own] == [True, False]
+
+
 SMOOTH = ("logistic", "kernel")  # of the default's learners
 
 

@@ -140,9 +140,11 @@ def test_every_imputation_has_its_tree(regimes):
 
 @pytest.mark.parametrize("search", ["exhaustive", "racing"])
 @pytest.mark.parametrize("validation", [2, (0.75, 0.15, 0.10)], ids=["folds", "parts"])
-def test_fits_of_one_split_with_paths_are_counted_exactly(regimes, search, validation):
+@pytest.mark.parametrize("refit", [False, True])
+def test_fits_of_one_split_with_paths_are_counted_exactly(regimes, search, validation, refit):
     """The lone learner is trained anew on both sides, so that nothing is left to chance."""
     settings = {**HELD_OUT, "validation": validation, "search": search, "max_depth": 1}
+    settings["refit"] = refit
     plan, made, model = spied(ToPsRegressor, *regimes, **settings)
     assert [node.trained_on for node in model.tree_] == [0, 1, 2]
     assert plan.forecasts[1].what == "one split"

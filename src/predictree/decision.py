@@ -114,7 +114,7 @@ def without(search: Search, held: BoolArray, p: int) -> Search:
         scores=scores,
         mixture=mixture,
     )
-    return Search(problem, rest, search.limits, search.executor, mixer)
+    return Search(problem, rest, search.limits, search.executor, mixer, keeps=False)
 
 
 def answers(search: Search, held: BoolArray, p: int, proposal: Proposal) -> FloatArray:

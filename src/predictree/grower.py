@@ -451,12 +451,13 @@ class Grower:
         found: dict[PredictorKey, tuple[Model, ...] | Failure] = {}
         for key, origin in origins.items():
             learner = self.problem.learners[key[1]]
-            models = self.global_models.get(key) or self.journal.models(origin)
+            models = self.global_models.get(key)
+            if models is None and key in at_hand:
+                models = at_hand[key]
+                self.journal.keep_models(origin, models)
+            models = models or self.journal.models(origin)
             if models is not None:
                 found[key] = models
-            elif key in at_hand:
-                found[key] = at_hand[key]
-                self.journal.keep_models(origin, at_hand[key])
             elif key[1] not in one_by_one and fit_by_sums(learner):
                 fit = partial(self.problem.fit, learner, origin.train, origin.path)
                 found[key] = attempt(learner.name, fit)

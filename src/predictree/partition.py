@@ -163,7 +163,7 @@ def assign_folds(
     """Draw the fold of every row at random, in whole blocks, within strata (see `hold_out`).
 
     Fewer blocks than folds, because rows repeat, are a fold each. Groups may differ in size, and
-    are dealt by it.
+    are dealt by it: by their rows, so that a row that is repeated may move them.
     """
     names, block = np.unique(blocks(X, groups), return_inverse=True)
     if len(names) < 2 or len(X) < n_folds:
@@ -305,7 +305,8 @@ def parts_of(
 def _times(rows: ArrayLike, n_rows: int, validation: Any) -> IntArray:
     """Return how often each row is in a part of a split, which has row numbers or a mask."""
     try:
-        return np.bincount(np.arange(n_rows)[np.asarray(rows)], minlength=n_rows)
+        found = np.asarray(rows)
+        return np.bincount(np.arange(n_rows)[found if found.size else []], minlength=n_rows)
     except (IndexError, ValueError) as error:
         raise InvalidInputError(
             f"validation={in_short(validation)} does not fit the {n_rows} rows of X: {error}"

@@ -20,7 +20,7 @@ from predictree.execution import Failure
 from predictree.measuring import NOTHING, Growth
 from predictree.memory import in_words, needed_at
 from predictree.mixing import LOOSER
-from predictree.partition import is_splitter
+from predictree.partition import are_splits, is_splitter
 from predictree.problem import Problem, Region
 from predictree.search import SLOW_FINALISTS, Limits, admissible_splits, rounds
 
@@ -250,7 +250,8 @@ def alternatives(model: Any, course: Course) -> list[tuple[str, Course]]:
     if course.depth > 1 or course.may_grow:
         depth = min(1, course.depth)
         found.append(("max_depth=1", replace(course, depth=depth, may_grow=False)))
-    if model.n_repeats > 1 and not is_splitter(model.validation):  # it may have its own repeats
+    own_repeats = is_splitter(model.validation) or are_splits(model.validation)
+    if model.n_repeats > 1 and not own_repeats:
         found.append(("n_repeats=1", replace(course, n_trees=course.n_trees // model.n_repeats)))
     if course.n_draws:
         trees = course.n_trees // course.n_draws
@@ -302,6 +303,9 @@ class Forecaster:
         models: float = kept * course.n_trees * (1 if course.refit else course.n_folds)
         if course.refit:  # while it grows, the root has a model a fold
             models += self._models(n, True) * course.n_folds
+        if course.races and not course.mixes:  # so have the finalists of a race
+            length = sum(length for length, _ in self._rounds(n)[-1:])
+            models += 2 * length * self._models(n / 2, True) * course.n_folds
         return COPIES * course.table + course.workers * one + models
 
     def _models(self, n: float, all_learners: bool) -> float:
@@ -317,7 +321,7 @@ class Forecaster:
         if course.mixes:
             total += Work(0, self.costs.mix.at(course.n_rows))
         if course.refit:
-            total += self._kept(course.n_rows, 1)
+            total += self._kept(course.n_rows, 1, refit=True)
         return total
 
     def _looked(self, n: float, n_parts: int) -> Work:
@@ -378,20 +382,20 @@ class Forecaster:
         A race of pairs has the models at hand.
         """
         course = self.course
-        if course.races and self.costs.slow and not course.mixes:
-            return Work(0, 0.0)
-        total = self._kept(n / 2, 2)
-        if course.mixes:
-            total += Work(0, LOOSER * self.costs.mix.at(n))
-        if course.mixes and course.races and len(self.costs.slow) > len(self._scouts):
+        if not course.mixes:
+            at_hand = course.races and bool(self.costs.slow)
+            total = Work() if at_hand else self._kept(n / 2, 2, refit=False)
+            return total + self._kept(n / 2, 2, refit=True) if course.refit else total
+        total = self._kept(n / 2, 2, course.refit) + Work(0, LOOSER * self.costs.mix.at(n))
+        if course.races and len(self.costs.slow) > len(self._scouts):
             total += self._trials(self.costs.slow, 1, n, 1.0)
         return total
 
-    def _kept(self, n: float, n_nodes: int) -> Work:
+    def _kept(self, n: float, n_nodes: int, refit: bool) -> Work:
         """Return the work of fitting what new nodes keep: all learners, or one of them."""
         course, learners = self.course, self.costs.learners
-        rows = n if course.refit else course.fold_rows(n)
-        times = n_nodes * (1 if course.refit else course.n_folds)
+        rows = n if refit else course.fold_rows(n)
+        times = n_nodes * (1 if refit else course.n_folds)
         if course.mixes:
             return self._in_parallel(learners, rows, times)
         return Work(times, times * _mean_seconds(learners, rows))

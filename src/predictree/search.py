@@ -118,8 +118,10 @@ class Search:
         limits: Limits,
         executor: Executor,
         mixer: Mixer | None = None,
+        keeps: bool = True,
     ) -> None:
         self.problem, self.site, self.executor, self.mixer = problem, site, executor, mixer
+        self.keeps = keeps  # whether the models of finalists are of use
         self.region, self.limits = site.region, limits
         self.splits = list(admissible_splits(problem, site.region, limits))
         self.rows = problem.judged(site.region.v1)
@@ -149,6 +151,12 @@ class Search:
     def solved(self) -> dict[int, ClosedForm]:
         """The closed forms that take no steps."""
         return {i: form for i, form in self.closed[1].items() if not form.takes_steps}
+
+    @property
+    def scouts(self) -> list[int]:
+        """The first slow learner that could be fitted above, in a list."""
+        fitted = {h.learner for h in self.site.pool}
+        return [i for i in self.slow if i in fitted][:1]
 
     @property
     def races_freely(self) -> bool:
@@ -362,7 +370,7 @@ def racing(search: Search) -> Judgement | None:
     trials = search.ranking_trials()
     for share, length in rounds(len(search.region.train), guesses=not search.solved):
         shortlist = best_of(search.appraiser, trials, length, search.problem.loss.least)
-        trials = search.trials(shortlist, share, keeps=share == 1)
+        trials = search.trials(shortlist, share, keeps=share == 1 and search.keeps)
     return search.best(trials)
 
 
@@ -385,7 +393,7 @@ def racing_of_mixtures(search: Search) -> Judgement | None:
         few = search.finalists(ranked, FINALISTS)
         return search.best(search.quick_trials(few, *search.closed))
     few = search.finalists(ranked, SLOW_FINALISTS)
-    return search.best(search.trials(few, scouts=search.slow[:1]))
+    return search.best(search.trials(few, scouts=search.scouts))
 
 
 SEARCHES: dict[str, Chooser] = {"exhaustive": exhaustive, "racing": racing}

@@ -119,6 +119,8 @@ class Design:
 
         One value that differs by g from all others gives its column a squared length of g² / 2.
         """
+        if not len(features):
+            return np.empty(0)
         columns = on_host(self.train)[:, 1 : 1 + self.n_features]
         low, high = columns.min(axis=0), columns.max(axis=0)
         two = np.ones(self.n_features, dtype=bool)
