@@ -61,6 +61,18 @@ def test_no_point_of_the_simplex_has_a_lower_shrunk_log_loss(seed, n, strength):
     assert value(w) <= min(map(value, simplex_points(rng, n, 300))) + 1e-8
 
 
+@pytest.mark.parametrize("seed", [0, 1, 2, 261])  # a first step of the last ends on an edge
+def test_shrunk_log_loss_ends_where_no_weight_can_gain_by_more(seed):
+    """By convexity w is best if the slope is nowhere below what it is, on average, along w."""
+    rng = np.random.default_rng(seed)
+    n, k = rng.integers(5, 40), rng.integers(2, 6)
+    p = rng.random((n, k)) ** rng.integers(1, 8) + 1e-9
+    mass, toward, strength = np.full(n, 1 / n), np.full(k, 1 / k), 1e-9
+    w = shrunk_log_loss(p, mass, toward, strength)
+    slope = 2 * strength * (w - toward) - p.T @ (mass / (p @ w))
+    assert slope @ w - slope.min() < 1e-8
+
+
 def test_strength_moves_the_weights_from_free_to_bound():
     rng = np.random.default_rng(0)
     p = rng.uniform(0.2, 0.9, size=(200, 3))
