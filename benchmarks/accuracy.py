@@ -2,8 +2,6 @@
 
     python benchmarks/accuracy.py --data-dir DIR --out results.jsonl [--sets NAME ...] [--rows 4000]
     python benchmarks/accuracy.py --out results.jsonl --table
-    python benchmarks/accuracy.py --data-dir DIR --linear [--min-gain-se 2.5 2.5,1]
-    python benchmarks/accuracy.py --data-dir DIR --bank [--repeats 8] [--min-gain-se 2.5 2.5,1]
 
 Every data set is split at random 70/30, three times; at most ``--rows`` rows of the larger part
 train. Results are written as they come, one JSON object a line, and a run that is started again
@@ -13,27 +11,24 @@ loss and root mean squared error on test rows. ``--singles`` adds every learner 
 ``--boostings`` LightGBM, XGBoost and CatBoost at their defaults, stopped early on a fifth of the
 training rows. ``--autogluon PYTHON`` adds AutoGluon (best quality) by an interpreter that has it,
 with one core and the seconds that our tree took. With ``--new`` the table is of test rows that
-equal no training row. ``--linear`` is about weak learners: ToPs/LR beside linear regression, by
-1 − AUC (of one class against the rest) or RMSE.
+equal no training row. Of weak learners `weak.py` tells.
 """
 
 import argparse
-import json
 import subprocess
-import sys
 import time
 import warnings
 from collections import defaultdict
 from functools import partial
-from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import lines
 import numpy as np
-from sklearn.linear_model import LinearRegression
-from sklearn.metrics import log_loss, roc_auc_score, root_mean_squared_error
+from sklearn.metrics import log_loss, root_mean_squared_error
 from sklearn.model_selection import train_test_split
-from suite import TARGETS, bank_split, load
+from suite import TARGETS, split_of
+from weak import demand
 
 from predictree import ToPsClassifier, ToPsRegressor
 from predictree.learners import resolve_learners
@@ -114,7 +109,7 @@ class AutoGluon:
 def autogluon(args, name, split, task, X, y):
     """Return AutoGluon with the time that the tree had, ten seconds at least."""
     tree = f"{prefix(args.learners)}tree λ"
-    ours = [r["seconds"] for r in records(args.out)
+    ours = [r["seconds"] for r in lines.read(args.out)
             if (r["set"], r["split"]) == (name, split) and r["what"].startswith(tree)]  # fmt: skip
     return AutoGluon(args.autogluon, max(ours[-1], 10.0), task, X, y)
 
@@ -122,16 +117,6 @@ def autogluon(args, name, split, task, X, y):
 def prefix(learners):
     """What names of fits begin with, to tell one portfolio's from another's."""
     return "" if learners == "default" else f"{learners} "
-
-
-def demand(text):
-    """Return what ``--min-gain-se`` asks for: one number, or the root's and that of the others."""
-    numbers = tuple(map(float, text.split(",")))
-    return numbers[0] if len(numbers) == 1 else numbers
-
-
-def named_demand(text):
-    return "ToPs/LR" if text == "2.5" else f"ToPs/LR, `min_gain_se=({text})`"
 
 
 def variants(task, seed, args):
@@ -145,7 +130,8 @@ def variants(task, seed, args):
         for se in args.min_gain_se:
             params = {"shrinkage": shrinkage, "min_gain_se": demand(se)}
             named[f"{whose}tree λ={shrinkage:g} se={se}"] = params
-    named[f"{whose}stack"] = {"max_depth": 0}
+    if named:
+        named[f"{whose}stack"] = {"max_depth": 0}
     for repeats in args.repeats:
         named[f"{whose}tree × {repeats}"] = {"n_repeats": repeats}
         named[f"{whose}stack × {repeats}"] = {"max_depth": 0, "n_repeats": repeats}
@@ -160,15 +146,10 @@ def variants(task, seed, args):
 
 
 def run(args):
-    done = set()
-    if args.out.exists():
-        done = {tuple(r[k] for k in ("set", "split", "what")) for r in records(args.out)}
+    done = {tuple(r[k] for k in ("set", "split", "what")) for r in lines.read(args.out)}
     for split in args.splits:
         for name in args.sets:
-            X, y, task = load(args.data_dir, name)
-            order = np.random.default_rng(split).permutation(len(X))
-            cut = int(0.7 * len(X))
-            train, test = order[:cut][: args.rows], order[cut:]
+            X, y, X_test, y_test, task = split_of(args.data_dir, name, split, args.rows)
             everything = list(variants(task, split, args))
             if args.autogluon:
                 beside = "" if args.learners == "default" else f" beside {args.learners}"
@@ -178,29 +159,28 @@ def run(args):
                 if (name, split, what) in done:
                     continue
                 if lone := lone_root(args.out, name, split, what):
-                    write(args.out, lone)
+                    lines.append(args.out, lone)
                     continue
                 start = time.perf_counter()
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
-                    model = fit(X[train], y[train])
+                    model = fit(X, y)
                 seconds = round(time.perf_counter() - start, 1)
-                answer = (
-                    model.predict(X[test]) if task == "regression" else model.predict_proba(X[test])
-                )
+                ask = model.predict if task == "regression" else model.predict_proba
+                answer = ask(X_test)
                 if isinstance(model, AutoGluon):
                     seconds = round(time.perf_counter() - start, 1)
-                known = {row.tobytes() for row in X[train]}
-                new = np.array([row.tobytes() not in known for row in X[test]])
-                judge = partial(test_loss, task, n_classes=len(np.unique(y)))
+                known = {row.tobytes() for row in X}
+                new = np.array([row.tobytes() not in known for row in X_test])
+                judge = partial(test_loss, task, n_classes=len(np.unique([*y, *y_test])))
                 record = {
                     "set": name,
                     "split": split,
                     "what": what,
                     "task": task,
-                    "rows": len(train),
-                    "loss": judge(y[test], answer),
-                    "loss_new": judge(y[test][new], answer[new]),
+                    "rows": len(X),
+                    "loss": judge(y_test, answer),
+                    "loss_new": judge(y_test[new], answer[new]),
                     "seconds": seconds,
                 }
                 if hasattr(model, "verdict_"):
@@ -210,78 +190,17 @@ def run(args):
                         "gain_on_stack": model.verdict_.stack.gain,
                         "gain_error": model.verdict_.stack.error,
                     }
-                write(args.out, record)
-
-
-def write(path, record):
-    with path.open("a") as out:
-        out.write(json.dumps(record) + "\n")
-    print(record, file=sys.stderr, flush=True)
+                lines.append(args.out, record)
 
 
 def lone_root(path, name, split, what):
     """Return the record of a stack whose tree did not grow: that tree is the stack."""
-    if "stack" not in what or not path.exists():
+    if "stack" not in what:
         return None
     tree = what.replace("stack", "tree") + (" λ" if what.endswith("stack") else "")
-    twins = [r for r in records(path) if (r["set"], r["split"]) == (name, split)
+    twins = [r for r in lines.read(path) if (r["set"], r["split"]) == (name, split)
              and r["what"].startswith(tree) and set(r["leaves"]) == {1}]  # fmt: skip
     return {**twins[0], "what": what, "is": twins[0]["what"]} if twins else None
-
-
-def linear(args):
-    """Print for every set the loss of linear regression, and what ToPs/LR makes of it."""
-    print(
-        "| data set | linear regression | " + " | ".join(map(named_demand, args.min_gain_se)) + " |"
-    )
-    print("|---|---|" + "---|" * len(args.min_gain_se))
-    for name in args.sets:
-        losses, leaves = [], []
-        for split in args.splits:
-            X, y, task = load(args.data_dir, name)
-            order = np.random.default_rng(split).permutation(len(X))
-            cut = int(0.7 * len(X))
-            train, test = order[:cut][: args.rows], order[cut:]
-            loss = "mse" if task == "regression" else "auc"
-            settings = {"learners": "lr", "loss": loss, "random_state": split}
-            variants = [{"max_depth": 0}, *({"min_gain_se": demand(se)} for se in args.min_gain_se)]
-            models = [tops(task, settings | more, X[train], y[train]) for more in variants]
-            losses.append([ranking_loss(task, model, X[test], y[test]) for model in models])
-            leaves.append([model.get_n_leaves() for model in models[1:]])
-        plain, *grown = np.mean(losses, axis=0)
-        cells = [
-            f"{loss:.4g} ({loss / plain - 1:+.1%}, {size:.1f} leaves)"
-            for loss, size in zip(grown, np.mean(leaves, axis=0), strict=True)
-        ]
-        print(f"| {name} | {plain:.4g} | " + " | ".join(cells) + " |", flush=True)
-
-
-def ranking_loss(task, model, X, y):
-    if task == "regression":
-        return root_mean_squared_error(y, model.predict(X))
-    score = model.decision_function(X)
-    if score.ndim == 1:
-        return 1 - roc_auc_score(y, score)
-    return 1 - np.mean([roc_auc_score(y == c, score[:, c]) for c in np.unique(y)])
-
-
-def bank(args):
-    """Print 1 − AUC of linear regression and of ToPs/LR on Bank Marketing."""
-    for split in args.splits:
-        X, y, X_test, y_test = bank_split(args.data_dir, split)
-        line = LinearRegression().fit(X, y).predict(X_test)
-        losses = {"linear": 1 - roc_auc_score(y_test, line)}
-        for se, repeats in product(args.min_gain_se, [1, *args.repeats]):
-            settings = {"n_repeats": repeats, "min_gain_se": demand(se), "random_state": split}
-            model = ToPsClassifier("lr", loss="auc", **settings).fit(X, y)
-            score = model.decision_function(X_test)
-            losses[f"{named_demand(se)} × {repeats}"] = 1 - roc_auc_score(y_test, score)
-        print(split, {name: round(loss, 4) for name, loss in losses.items()}, flush=True)
-
-
-def records(path):
-    with path.open() as lines:
-        return [json.loads(line) for line in lines]
 
 
 def table(path, key):
@@ -290,7 +209,7 @@ def table(path, key):
     "best single" is, on every split, the learner with the least out-of-fold loss.
     """
     losses, leaves, singles = defaultdict(dict), defaultdict(list), defaultdict(list)
-    for r in records(path):
+    for r in lines.read(path):
         place = r["set"], r["split"]
         if r["what"].startswith("only "):
             singles[place].append((r["out_of_fold"], r.get(key)))
@@ -407,8 +326,6 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data-dir", type=Path)
     parser.add_argument("--out", type=Path, default=Path("results.jsonl"))
-    parser.add_argument("--bank", action="store_true")
-    parser.add_argument("--linear", action="store_true")
     parser.add_argument("--sets", nargs="*", choices=TARGETS, default=list(TARGETS))
     parser.add_argument("--splits", nargs="*", type=int, default=[0, 1, 2])
     parser.add_argument("--rows", type=int, default=4000)
@@ -427,10 +344,6 @@ def main():
         table(args.out, "loss_new" if args.new else "loss")
     elif args.data_dir is None:
         parser.error("--data-dir is needed to run")
-    elif args.bank:
-        bank(args)
-    elif args.linear:
-        linear(args)
     else:
         run(args)
 

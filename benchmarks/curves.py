@@ -1,23 +1,27 @@
 """How shrinkage, min_gain_se and the portfolio matter, over the whole suite.
 
-    python benchmarks/curves.py --data-dir DIR --cache DIR [--rows 4000] [--curves NAME ...]
+    python benchmarks/curves.py --data-dir DIR --cache DIR --out curves.jsonl [--rows 4000]
+    python benchmarks/curves.py --out curves.jsonl --table
 
 The learners are fitted once, for every fold, and their answers are kept in ``--cache``; trees are
 then grown over these frozen answers, which takes seconds, so that every setting can be tried on
 every set. No learner is trained below the root here: this shows how safe and how useful the choice
 of splits and weights is by itself. Test losses (log loss, RMSE) are relative to the stack of the
-same learners; means over splits, then over sets.
+same learners; means over splits, then over sets. Results are written as they come, one JSON object
+a line, and a run that is started again goes on.
 """
 
 import argparse
 import warnings
+from collections import defaultdict
 from pathlib import Path
 
+import lines
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.metrics import log_loss, root_mean_squared_error
 from sklearn.model_selection import KFold, PredefinedSplit, StratifiedKFold
-from suite import TARGETS, load
+from suite import TARGETS, split_of
 
 from predictree import ToPsClassifier, ToPsRegressor
 from predictree.learners import resolve_learners
@@ -26,6 +30,15 @@ CURVES = {
     "shrinkage": [10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0],
     "min_gain_se": [1.0, 1.645, 2.0, 2.25, 2.5, 3.0],
 }
+LEARNERS = [
+    "linear model", "boosting", "small boosting", "random boosting", "extra trees", "forest",
+    "kernel",
+]  # fmt: skip
+STACK = "stack"
+SETTINGS = {STACK: {"max_depth": 0}} | {
+    f"tree, {name}={value:g}": {name: value} for name, values in CURVES.items() for value in values
+}
+SETTINGS |= {f"stack without {name}": {"max_depth": 0, "without": name} for name in LEARNERS}
 
 
 class Frozen:
@@ -64,12 +77,9 @@ class FrozenRegressor(Frozen, RegressorMixin, BaseEstimator):
 def answers(name, split, args):
     """Return the rows, their folds, and what every learner says of each: kept in the cache."""
     path = args.cache / f"{name}-{split}-{args.rows}.npz"
-    X, y, task = load(args.data_dir, name)
-    order = np.random.default_rng(split).permutation(len(X))
-    cut = int(0.7 * len(X))
-    train, test = order[:cut][: args.rows], order[cut:][: args.rows]
-    rows, n = np.concatenate([train, test]), len(train)
-    X, y = X[rows], y[rows]
+    X, y, X_test, y_test, task = split_of(args.data_dir, name, split, args.rows)
+    n = len(X)
+    X, y = np.vstack([X, X_test[: args.rows]]), np.append(y, y_test[: args.rows])
     if path.exists():
         kept = np.load(path)
         return X, y, n, task, kept["fold"], dict(zip(kept["names"], kept["said"], strict=True))
@@ -97,10 +107,12 @@ def answers(name, split, args):
     return X, y, n, task, fold, said
 
 
-def test_loss(data, names, **params):
+def loss_of(data, without=None, **params):
+    """Return the loss of a tree on test rows, and its leaves; without one of the learners."""
     X, y, n, task, fold, said = data
     regression = task == "regression"
     frozen, k = (FrozenRegressor, None) if regression else (FrozenClassifier, len(np.unique(y)))
+    names = [name for name in said if name != without][without == LEARNERS[0] :]
     table = np.column_stack([X, np.arange(len(X))])
     model = (ToPsRegressor if regression else ToPsClassifier)(
         [(name, frozen(said[name], k)) for name in names],
@@ -115,55 +127,54 @@ def test_loss(data, names, **params):
     return log_loss(y[n:], p, labels=np.arange(k)), model.get_n_leaves()
 
 
-def line(title, ratios, leaves):
-    means = {name: np.mean(values) for name, values in ratios.items()}
-    found = np.array(list(means.values()))
-    print(
-        f"| {title} | {found.mean():+.2%} | {np.median(found):+.2%} | {found.max():+.2%} "
-        f"| {(found < -1e-6).sum()} | {(found > 1e-6).sum()} | {np.mean(leaves):.1f} |",
-        flush=True,
-    )
+def run(args):
+    done = {(r["setting"], r["set"], r["split"]) for r in lines.read(args.out)}
+    for split in range(args.splits):
+        for name in args.sets:
+            wanted = [title for title in SETTINGS if (title, name, split) not in done]
+            data = answers(name, split, args) if wanted else None
+            for title in wanted:
+                loss, leaves = loss_of(data, **SETTINGS[title])
+                record = {"setting": title, "set": name, "split": split, "rows": args.rows}
+                lines.append(args.out, record | {"loss": float(loss), "leaves": leaves})
+
+
+def table(path):
+    """Print for every setting what losses are relative to the stack of all learners."""
+    found = {(r["setting"], r["set"], r["split"]): r for r in lines.read(path)}
+    print("| setting | mean | median | worst | better | worse | leaves |")
+    print("|---|---|---|---|---|---|---|")
+    for title in SETTINGS:
+        ratios, leaves = defaultdict(list), []
+        for (setting, name, split), r in found.items():
+            if setting == title != STACK:
+                ratios[name].append(r["loss"] / found[STACK, name, split]["loss"] - 1)
+                leaves.append(r["leaves"])
+        if ratios:
+            means = np.array([np.mean(values) for values in ratios.values()])
+            print(
+                f"| {title} | {means.mean():+.2%} | {np.median(means):+.2%} | {means.max():+.2%} "
+                f"| {(means < -1e-6).sum()} | {(means > 1e-6).sum()} | {np.mean(leaves):.1f} |"
+            )
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data-dir", type=Path, required=True)
-    parser.add_argument("--cache", type=Path, required=True)
+    parser.add_argument("--data-dir", type=Path)
+    parser.add_argument("--cache", type=Path)
+    parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--sets", nargs="*", choices=TARGETS, default=list(TARGETS))
     parser.add_argument("--rows", type=int, default=4000)
     parser.add_argument("--splits", type=int, default=1)
-    parser.add_argument("--curves", nargs="*", choices=CURVES, default=list(CURVES))
+    parser.add_argument("--table", action="store_true")
     args = parser.parse_args()
-    args.cache.mkdir(parents=True, exist_ok=True)
-    warnings.simplefilter("ignore")
-    data = {(s, i): answers(s, i, args) for i in range(args.splits) for s in args.sets}
-    stack = {key: test_loss(d, list(d[5]), max_depth=0)[0] for key, d in data.items()}
-    print(f"{len(args.sets)} sets, {args.splits} splits, at most {args.rows} training rows\n")
-    print("| setting | mean | median | worst | better | worse | leaves |")
-    print("|---|---|---|---|---|---|---|")
-    for parameter in args.curves:
-        for value in CURVES[parameter]:
-            ratios, leaves = {}, []
-            for (name, split), d in data.items():
-                loss, grown = test_loss(d, list(d[5]), **{parameter: value})
-                ratios.setdefault(name, []).append(loss / stack[name, split] - 1)
-                leaves.append(grown)
-            line(f"tree, {parameter}={value:g}", ratios, leaves)
-    for dropped in (
-        "linear model",
-        "boosting",
-        "small boosting",
-        "extra trees",
-        "forest",
-        "kernel",
-    ):
-        ratios = {}
-        for (name, split), d in data.items():
-            names = [m for m in d[5] if m != dropped]
-            names = names[1:] if dropped == "linear model" else names
-            loss = test_loss(d, names, max_depth=0)[0]
-            ratios.setdefault(name, []).append(loss / stack[name, split] - 1)
-        line(f"stack without {dropped}", ratios, [1])
+    if not args.table:
+        if args.data_dir is None or args.cache is None:
+            parser.error("--data-dir and --cache are needed to run")
+        args.cache.mkdir(parents=True, exist_ok=True)
+        warnings.simplefilter("ignore")
+        run(args)
+    table(args.out)
 
 
 if __name__ == "__main__":

@@ -7,10 +7,10 @@ odd ones a classification. Results are written as they come; a run that is start
 """
 
 import argparse
-import json
 import warnings
 from pathlib import Path
 
+import lines
 import numpy as np
 
 from predictree import ToPsClassifier, ToPsRegressor
@@ -33,13 +33,11 @@ def main():
     parser.add_argument("--rows", type=int, default=300)
     parser.add_argument("--min-gain-se", type=float, default=2.5)
     args = parser.parse_args()
-    lines = args.out.read_text().splitlines() if args.out.exists() else []
-    found = {record["seed"]: record["leaves"] for record in map(json.loads, lines)}
+    found = {record["seed"]: record["leaves"] for record in lines.read(args.out)}
     for seed in range(args.seeds):
         if seed not in found:
             found[seed] = leaves(seed, args.rows, min_gain_se=args.min_gain_se)
-            with args.out.open("a") as out:
-                out.write(json.dumps({"seed": seed, "leaves": found[seed]}) + "\n")
+            lines.append(args.out, {"seed": seed, "leaves": found[seed]})
     alone = sum(n == 1 for n in found.values())
     print(f"a lone root in {alone} of {len(found)} seeds, {args.rows} rows of noise each")
 

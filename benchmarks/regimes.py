@@ -10,11 +10,11 @@ goes on.
 """
 
 import argparse
-import json
 import warnings
 from collections import Counter
 from pathlib import Path
 
+import lines
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -60,16 +60,14 @@ def main():
     parser.add_argument("--rows", type=int, default=4000)
     parser.add_argument("--noise", type=float, default=1.0)
     args = parser.parse_args()
-    lines = args.out.read_text().splitlines() if args.out.exists() else []
-    known = {tuple(record["run"]): record for record in map(json.loads, lines)}
+    known = {tuple(record["run"]): record for record in lines.read(args.out)}
     for task in LEARNERS:
         for settings in ("default", "paper"):
             runs = [(task, settings, seed, args.rows, args.noise) for seed in range(args.seeds)]
             for run in runs:
                 if run not in known:
                     known[run] = {"run": run, **found(*run)}
-                    with args.out.open("a") as out:
-                        out.write(json.dumps(known[run]) + "\n")
+                    lines.append(args.out, known[run])
             report(f"{task}, {settings}", [known[run] for run in runs])
 
 

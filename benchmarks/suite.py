@@ -57,6 +57,15 @@ def load(data_dir, name, n_rows=None, seed=0):
     return X, y, task
 
 
+def split_of(data_dir, name, split, n_rows):
+    """Return training rows, at most so many, test rows, and the task of a random 70/30 split."""
+    X, y, task = load(data_dir, name)
+    order = np.random.default_rng(split).permutation(len(X))
+    cut = int(0.7 * len(X))
+    train, test = order[:cut][:n_rows], order[cut:]
+    return X[train], y[train], X[test], y[test], task
+
+
 def bank_split(data_dir, seed=0):
     """Bank Marketing as in the paper, 62 features in [0, 1]: 32,950 rows, and the rest."""
     X, y = fetch_bank_marketing(data_dir / "paper", return_X_y=True)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import sklearn
 from sklearn.base import BaseEstimator, RegressorMixin, TransformerMixin
-from sklearn.datasets import load_iris, make_classification
+from sklearn.datasets import load_iris, make_classification, make_friedman1
 from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import (
     RandomForestClassifier,
@@ -30,7 +30,7 @@ from predictree.exceptions import (
     SampleWeightError,
     UndefinedLossWarning,
 )
-from predictree.parameters import of_root_and_below
+from predictree.parameters import of_root_and_below, standard_errors
 
 PARTS = (0.75, 0.15, 0.10)
 
@@ -588,6 +588,7 @@ def test_an_interrupt_leaves_the_old_state(regimes):
         ({"min_gain_se": (1.0, -1)}, "min_gain_se=-1: it must be a number of at least 0"),
         ({"min_gain_se": (1.0,)}, r"min_gain_se=\(1.0,\): give one number, or two: of the root"),
         ({"min_gain_se": np.ones(3)}, r"min_gain_se=\[.*: give one number, or two: of the root"),
+        ({"min_gain_se": "much"}, "min_gain_se='much': it must be 'auto'"),
         ({"refit": "yes"}, "refit='yes': it must be True or False"),
         ({"n_jobs": "two"}, "n_jobs='two'"),
         ({"loss": "mse"}, "loss='mse' is not a classification loss"),
@@ -602,6 +603,26 @@ def test_bad_parameters(binary, params, message):
 def test_any_pair_of_numbers_is_a_pair(pair):
     assert of_root_and_below("min_gain_se", pair) == (2.5, 1)
     assert of_root_and_below("min_gain_se", np.array(2.5)) == (2.5, 2.5)
+
+
+def test_left_to_us_trees_that_may_be_large_have_a_second_demand():
+    assert standard_errors("auto", may_be_large=True) == (2.5, 1.0)
+    assert standard_errors("auto", may_be_large=False) == (2.5, 2.5)
+
+
+def test_trees_of_simple_learners_grow_further_if_they_are_averaged():
+    X, y = make_friedman1(600, random_state=0)
+
+    def leaves(learners="lr", n_repeats=2, **demand):
+        model = ToPsRegressor(learners, n_repeats=n_repeats, random_state=0, **demand)
+        return [tree.get_n_leaves() for tree in model.fit(X, y).trees_]
+
+    large, small = leaves(min_gain_se=(2.5, 1)), leaves(min_gain_se=2.5)
+    assert large[0] > small[0] > 1
+    assert leaves() == large
+    assert leaves(n_repeats=1) == small[:1]
+    either = [("linear", LinearRegression()), ("forest", RandomForestRegressor(5))]
+    assert leaves(either) == leaves(either, min_gain_se=2.5) != leaves(either, min_gain_se=(2.5, 0))
 
 
 def change(X, index, value):

@@ -35,8 +35,9 @@ N = 700
 QUICK = {"validation": 2, "random_state": 0, "max_depth": 1, "min_gain_se": 0.0}
 LONE = QUICK | {"max_depth": 0}
 FEW = {f"learners__{name}__n_estimators": 3 for name in ("extra trees", "forest")}
-FEW |= {f"learners__{name}__max_iter": 3 for name in ("boosting", "small boosting")}
+FEW |= {f"learners__{kind}boosting__max_iter": 3 for kind in ("", "small ", "random ")}
 FEW |= {"learners__kernel__rbfsampler__n_components": 20}
+FEW |= {"learners__extra trees__max_depth": 5}  # or a tree has two nodes a row, less one
 PAPER = {f"learners__{name}__n_estimators": 3 for name in ("adaboost", "forest")}
 
 

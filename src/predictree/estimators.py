@@ -115,7 +115,7 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
         min_samples_leaf: int = 20,
         min_samples_val: int = 10,
         min_gain: float = 0.0,
-        min_gain_se: float | tuple[float, float] = 2.5,
+        min_gain_se: Any = "auto",
         refit: bool = False,
         n_repeats: int = 1,
         feature_roles: Mapping[Any, str] | None = None,
@@ -207,7 +207,8 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
         self, X: Any, y: Any, sample_weight: Any, partition: Any, groups: Any, fit_params: Any
     ) -> Task:
         """Read and check everything that a fit needs."""
-        start, limits = time.monotonic(), self._limits()
+        start = time.monotonic()
+        self._limits()  # before anything is read, whatever is wrong with a parameter is told
         named = resolve_learners(self.learners, self._task)
         table = read_table(X, y, sample_weight, self._task, self.feature_roles, self)
         columns = _columns_of(X)
@@ -221,6 +222,7 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
         share = 1.0 if partition is not None else train_share(check_validation(self.validation))
         learners, refused = self._within_memory(learners, table, drawn[0][1], share)
         split_up = self._partitions(table, partition, groups)
+        n_trees = len(split_up) * len(drawn)
         return Task(
             table=table,
             columns=columns,
@@ -229,8 +231,8 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
             learners=learners,
             refused=[FitFailure(0, lost.learner, lost.reason, 1) for lost in refused],
             split_up=split_up,
-            limits=limits,
-            n_trees=len(split_up) * len(drawn),
+            limits=self._limits(learners, n_trees),
+            n_trees=n_trees,
             entropy=entropy,
             start=start,
             time_limit=self.time_limit,
@@ -325,7 +327,7 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
         problem = task.problem(len(before), mixes)
         watcher = self._watcher(task, before, context)
         with (
-            closing(self._journal(task.checkpoint, len(before), problem)) as journal,
+            closing(self._journal(task, len(before), problem)) as journal,
             Executor(self.n_jobs, task.deadline, self.learner_timeout) as executor,
         ):
             shared = problem.shared(executor)
@@ -350,16 +352,16 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
             return mixture_weights(grower)
         return weigh(problem, grower, grower.limits.min_samples_val)
 
-    def _journal(self, checkpoint: Checkpoint | None, tree: int, problem: Problem) -> Journal:
+    def _journal(self, task: Task, tree: int, problem: Problem) -> Journal:
         """Return what remembers the growth of one tree."""
-        if checkpoint is None:
+        if task.checkpoint is None:
             return Journal()
-        return checkpoint.journal(tree, self._identity(problem))
+        return task.checkpoint.journal(tree, self._identity(problem, task.limits))
 
-    def _identity(self, problem: Problem) -> dict[str, str]:
+    def _identity(self, problem: Problem, limits: Limits) -> dict[str, str]:
         """Return digests of everything that a tree depends on, by name."""
         learners = [(a.name, a.estimator, a.metadata) for a in problem.learners]
-        limits = replace(self._limits(), max_depth=None)
+        limits = replace(limits, max_depth=None)
         return {
             "X": digest_of(problem.X, problem.columns, sorted(problem.categories)),
             "feature_roles": digest_of([a.view for a in problem.learners]),
@@ -416,7 +418,7 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
         """Return the search to use: racing only where some learner would be slow otherwise."""
         if self.search != "auto":
             return self.search
-        return "exhaustive" if all(map(has_closed_form, learners)) else "racing"
+        return "exhaustive" if _are_quick(learners) else "racing"
 
     def _fitted(self, task: Task, grown: list[Grown]) -> dict[str, Any]:
         """Return the attributes of a finished fit: nothing of the estimator changes before."""
@@ -445,8 +447,9 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
         }
         return fitted if table.classes is None else {**fitted, "classes_": table.classes}
 
-    def _limits(self) -> Limits:
-        return limits_of(self)
+    def _limits(self, learners: tuple[Learner, ...] = (), n_trees: int = 1) -> Limits:
+        """Check parameters, and return the limits of so many trees of these learners."""
+        return limits_of(self, may_be_large=n_trees > 1 and _are_quick(learners))
 
     @abstractmethod
     def _loss_for(self, named: list[tuple[str, Any]], classes: Labels | None) -> Loss:
@@ -684,7 +687,7 @@ class ToPsClassifier(ClassifierMixin, _TreesOfPredictors):  # type: ignore[misc]
     ----------
     learners : {"default", "boosted", "lr", "paper"} or list of (str, estimator), default="default"
         The base learners. ``"default"`` is a small, diverse set from scikit-learn: logistic
-        regression, two histogram boostings, extra trees, a forest and a kernel machine.
+        regression, three histogram boostings, extra trees, a forest and a kernel machine.
         ``"boosted"`` adds those of LightGBM, XGBoost and CatBoost that are installed. ``"lr"`` is
         linear regression alone (ToPs/LR), ``"paper"`` the paper's five (ToPs/B). In a list any
         scikit-learn classifier, regressor or Pipeline may stand; a regressor is fitted on the 0/1
@@ -726,13 +729,14 @@ class ToPsClassifier(ClassifierMixin, _TreesOfPredictors):  # type: ignore[misc]
         outside the largest class, or else on that of the nearest node above that has.
     min_gain : float, default=0.0
         A split must lower the loss by more than this.
-    min_gain_se : float or pair of floats, default=2.5
+    min_gain_se : "auto", float or pair of floats, default="auto"
         And by more than chance: the search is made again without each fold and its choice judged
-        on that fold, and must gain so many standard errors there. 0 is no such demand. The default
-        is the 1.645 of a one-sided test at 5 %, times the 1.5 by which Nadeau and Bengio's
-        correction lengthens the standard errors of five folds that share training rows. Of a pair
-        the first is for the root and the second for the nodes below it: ``(2.5, 1)`` keeps noise
-        from growing a tree, and where there is one, lets it grow further.
+        on that fold, and must gain so many standard errors there. 0 is no such demand. Of a pair
+        the first is for the root and the second for the nodes below it. ``"auto"`` is 2.5: the
+        1.645 of a one-sided test at 5 %, times the 1.5 by which Nadeau and Bengio's correction
+        lengthens the standard errors of five folds that share training rows. For several trees of
+        linear, ridge or logistic regression it is ``(2.5, 1)``: trees that are averaged may be
+        larger, and no more of them grow on noise.
     refit : bool, default=False
         With folds, whether a predictor keeps one model, trained on all rows of its node, instead
         of one a fold to average: smaller and faster.
@@ -939,6 +943,11 @@ def _verdict(repeats: list[tuple[Problem, Evidence]], tried: bool) -> Verdict:
         {name: np.mean([e.learners[name] for e in alike], axis=0) for name in names},
     )
     return judge(problem.loss, problem.judged(rows), mean, tried)
+
+
+def _are_quick(learners: tuple[Learner, ...]) -> bool:
+    """Whether all learners are fitted at all splits of a node at once."""
+    return all(map(has_closed_form, learners))
 
 
 def _warn_of_rare_classes(table: Table) -> None:

@@ -87,13 +87,21 @@ def _default_regressors() -> NamedEstimators:
 
 
 def _trees(boosting: Any, extra_trees: Any, forest: Any) -> NamedEstimators:
-    """Return two boostings of different size and two forests of different kind."""
+    """Return three boostings and two forests that differ in size and in what they leave to chance.
+
+    Cautious ones for noise, with small trees and large leaves, and others that follow every row.
+    """
     large = {"learning_rate": 0.05, "max_iter": 300, "max_leaf_nodes": 15, "min_samples_leaf": 10}
     small = {"learning_rate": 0.1, "max_iter": 60, "max_leaf_nodes": 8}
+    random = {
+        "learning_rate": 0.1, "max_iter": 150, "min_samples_leaf": 3, "max_features": 0.3,
+        "l2_regularization": 1.0,
+    }  # fmt: skip
     return [
         ("boosting", boosting(early_stopping=False, **large)),
         ("small boosting", boosting(early_stopping=False, **small)),
-        ("extra trees", extra_trees(min_samples_leaf=2)),
+        ("random boosting", boosting(early_stopping=False, **random)),
+        ("extra trees", extra_trees()),
         ("forest", forest(min_samples_leaf=5, max_features=0.5)),
     ]
 

@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from predictree.estimators import PAPER, ToPsClassifier
 from predictree.exceptions import InvalidInputError
 from predictree.grower import Grower, LeafWeights, Share
-from predictree.learners import resolve_learners
+from predictree.learners import Learner, resolve_learners
 from predictree.paper.work import Answer, Work, scores_of
 from predictree.partition import V1, V2, S, hold_out
 from predictree.problem import Problem, Seeds
@@ -28,15 +28,15 @@ Rows = tuple[FloatArray, IntArray, IntArray]  # features, labels, and 0, 1 or 2 
 class TrainedOnRoot(ToPsClassifier):
     """ToPs with every predictor trained on all of S."""
 
-    def _limits(self) -> Limits:
-        return replace(super()._limits(), training_sets="root")
+    def _limits(self, learners: tuple[Learner, ...] = (), n_trees: int = 1) -> Limits:
+        return replace(super()._limits(learners, n_trees), training_sets="root")
 
 
 class TrainedOnNode(ToPsClassifier):
     """ToPs with every predictor trained on its own node."""
 
-    def _limits(self) -> Limits:
-        return replace(super()._limits(), training_sets="node")
+    def _limits(self, learners: tuple[Learner, ...] = (), n_trees: int = 1) -> Limits:
+        return replace(super()._limits(learners, n_trees), training_sets="node")
 
 
 class LeafAlone(ToPsClassifier):
