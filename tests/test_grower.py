@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression
+from sklearn.tree import DecisionTreeRegressor
 
+from predictree.appraisal import ITSELF, Candidate, Side
 from predictree.execution import Executor
 from predictree.grower import Grower
 from predictree.learners import adapt
@@ -123,3 +125,21 @@ def test_seeds_depend_on_what_is_fitted_and_on_nothing_else():
         seeds.derive(5 + 2**5000, "forest", 0),
     ]
     assert len({same, *others}) == 7
+
+
+@pytest.mark.parametrize(
+    ("estimator", "advice"),
+    [(LinearRegression(), "nearly collinear"), (DecisionTreeRegressor(), "give it a random_state")],
+    ids=["a closed form", "any learner"],
+)
+def test_a_model_that_does_not_answer_as_it_was_judged_is_refused_with_advice(
+    regimes, estimator, advice
+):
+    X, y = regimes
+    p = problem(X, y, held_out(len(X)), estimator)
+    models = p.fit(p.learners[0], p.root.train, ROOT_PATH)
+    scores = p.held_out(models, p.root.v1)
+    grower = Grower(p, limits(), Executor())
+    grower._as_judged(Side(p.root, [], Candidate(ITSELF, 0, scores)), models)
+    with pytest.raises(RuntimeError, match=advice):
+        grower._as_judged(Side(p.root, [], Candidate(ITSELF, 0, scores + 1)), models)

@@ -435,9 +435,10 @@ class Grower:
             again = self.problem.held_out(models, side.region.v1)
             size = np.abs(side.choice.scores).max()
             if not np.allclose(again, side.choice.scores, rtol=1e-4, atol=1e-6 * size):
+                quick = has_closed_form(self.problem.learners[side.choice.learner])
                 raise RuntimeError(
-                    "fitted again on the same rows with the same seed it answers otherwise: give "
-                    "it a random_state"
+                    "fitted again on the same rows with the same seed it answers otherwise: "
+                    + ("its columns are nearly collinear" if quick else "give it a random_state")
                 )
         return Kept(models, self.problem.held_out(models, self.problem.partition.v2))
 
