@@ -15,6 +15,7 @@ import argparse
 import warnings
 from collections import defaultdict
 from pathlib import Path
+from zlib import crc32
 
 import lines
 import numpy as np
@@ -76,21 +77,23 @@ class FrozenRegressor(Frozen, RegressorMixin, BaseEstimator):
 
 def answers(name, split, args):
     """Return the rows, their folds, and what every learner says of each: kept in the cache."""
-    path = args.cache / f"{name}-{split}-{args.rows}.npz"
     X, y, X_test, y_test, task = split_of(args.data_dir, name, split, args.rows)
     n = len(X)
     X, y = np.vstack([X, X_test[: args.rows]]), np.append(y, y_test[: args.rows])
+    kind = "regression" if task == "regression" else "classification"
+    learners = resolve_learners("default", kind)
+    portfolio = crc32(repr(learners).encode())
+    path = args.cache / f"{name}-{split}-{args.rows}-{portfolio:08x}.npz"
     if path.exists():
         kept = np.load(path)
         return X, y, n, task, kept["fold"], dict(zip(kept["names"], kept["said"], strict=True))
-    kind = "regression" if task == "regression" else "classification"
     folds = KFold if task == "regression" else StratifiedKFold
     fold, said = np.empty(n, dtype=int), {}
     parts = list(folds(5, shuffle=True, random_state=split).split(X[:n], y[:n]))
     for f, (_, held) in enumerate(parts):
         fold[held] = f
     k = None if task == "regression" else len(np.unique(y))
-    for key, learner in resolve_learners("default", kind):
+    for key, learner in learners:
         out = np.zeros(len(X) if k is None else (len(X), k))
         for fitted_on, held in parts:
             model = clone(learner)
@@ -142,8 +145,8 @@ def run(args):
 def table(path):
     """Print for every setting what losses are relative to the stack of all learners."""
     found = {(r["setting"], r["set"], r["split"]): r for r in lines.read(path)}
-    print("| setting | mean | median | worst | better | worse | leaves |")
-    print("|---|---|---|---|---|---|---|")
+    print("| setting | sets | mean | median | worst | better | worse | leaves |")
+    print("|---|---|---|---|---|---|---|---|")
     for title in SETTINGS:
         ratios, leaves = defaultdict(list), []
         for (setting, name, split), r in found.items():
@@ -153,8 +156,9 @@ def table(path):
         if ratios:
             means = np.array([np.mean(values) for values in ratios.values()])
             print(
-                f"| {title} | {means.mean():+.2%} | {np.median(means):+.2%} | {means.max():+.2%} "
-                f"| {(means < -1e-6).sum()} | {(means > 1e-6).sum()} | {np.mean(leaves):.1f} |"
+                f"| {title} | {len(means)} | {means.mean():+.2%} | {np.median(means):+.2%} "
+                f"| {means.max():+.2%} | {(means < -1e-6).sum()} | {(means > 1e-6).sum()} "
+                f"| {np.mean(leaves):.1f} |"
             )
 
 

@@ -443,7 +443,7 @@ def _rows_of_s(model: Any, n_rows: int) -> BoolArray:
     """Return which rows of fit are in S: part 0, or with folds all that have a fold or weight."""
     if not hasattr(model, "partition_"):
         raise InvalidInputError(
-            "this model was loaded from a file, which keeps nothing of its training rows: call "
+            "this model was loaded from a file, which does not say which rows trained it: call "
             "loss_bound before save, or leave out training= for the held-out bound alone"
         )
     codes = model.partition_

@@ -266,7 +266,7 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
         """
         start = time.perf_counter()
         twin = clone(self)  # what it draws from its random states is not drawn from ours
-        limits = twin._limits()
+        limits = twin._limits()  # but for what the number of trees bears on, which costs nothing
         table = read_table(X, y, sample_weight, twin._task, twin.feature_roles, twin)
         imputed = twin._is_imputed(table)
         filled = fill_gaps(table.X) if imputed else table.X
@@ -360,8 +360,9 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
 
     def _identity(self, problem: Problem, limits: Limits) -> dict[str, str]:
         """Return digests of everything that a tree depends on, by name."""
+        demand = digest_of(limits.min_gain_se)
         learners = [(a.name, a.estimator, a.metadata) for a in problem.learners]
-        limits = replace(limits, max_depth=None)
+        limits = replace(limits, max_depth=None, min_gain_se=(0.0, 0.0))
         return {
             "X": digest_of(problem.X, problem.columns, sorted(problem.categories)),
             "feature_roles": digest_of([a.view for a in problem.learners]),
@@ -374,6 +375,7 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
             "search": digest_of(self._search_for(problem.learners)),
             "weights": digest_of(self.weights, self.shrinkage),
             "limits": digest_of(list(asdict(limits).items())),
+            "min_gain_se (by default it depends on the number of trees)": demand,
             "versions": digest_of(sklearn.__version__, np.__version__),
         }
 
@@ -734,9 +736,9 @@ class ToPsClassifier(ClassifierMixin, _TreesOfPredictors):  # type: ignore[misc]
         on that fold, and must gain so many standard errors there. 0 is no such demand. Of a pair
         the first is for the root and the second for the nodes below it. ``"auto"`` is 2.5: the
         1.645 of a one-sided test at 5 %, times the 1.5 by which Nadeau and Bengio's correction
-        lengthens the standard errors of five folds that share training rows. For several trees of
-        linear, ridge or logistic regression it is ``(2.5, 1)``: trees that are averaged may be
-        larger, and no more of them grow on noise.
+        lengthens the standard errors of five folds that share training rows. For several trees
+        whose learners are all fitted at all splits of a node at once (see `Notes`) it is
+        ``(2.5, 1)``: trees that are averaged may be larger, and no more of them grow on noise.
     refit : bool, default=False
         With folds, whether a predictor keeps one model, trained on all rows of its node, instead
         of one a fold to average: smaller and faster.

@@ -438,7 +438,7 @@ class Grower:
                 quick = has_closed_form(self.problem.learners[side.choice.learner])
                 raise RuntimeError(
                     "fitted again on the same rows with the same seed it answers otherwise: "
-                    + ("its columns are nearly collinear" if quick else "give it a random_state")
+                    + ("its columns may be nearly collinear" if quick else "give it a random_state")
                 )
         return Kept(models, self.problem.held_out(models, self.problem.partition.v2))
 

@@ -86,8 +86,9 @@ def save(model: Any, path: str | os.PathLike[str]) -> int:
     What is not needed to predict and belongs to the training rows stays out: ``partition_``, and
     ``censoring_`` of `ToPsSurvival`, which a loaded model does not have. Learners that lost are in
     no fitted model. (A learner that is made of its training rows, such as nearest neighbours, does
-    bring them along.) A loss or a splitter of your own is code: its name is kept, which is enough
-    to predict; set the parameter again before another ``fit``.
+    bring them along, and trees with leaves of one row have its label there.) A loss or a splitter
+    of your own is code: its name is kept, which is enough to predict; set the parameter again
+    before another ``fit``.
 
     Needs skops: ``pip install 'predictree[persist]'``.
 

@@ -236,6 +236,7 @@ def test_models_are_known_by_their_rows(tmp_path):
         ({"loss": "mae"}, "loss"),
         ({"shrinkage": 5.0}, "weights"),
         ({"min_samples_leaf": 7}, "limits"),
+        ({"min_gain_se": 2.0}, "min_gain_se"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -245,6 +246,19 @@ def test_another_fit_is_told_from_this_one(regimes, change, name, tmp_path):
     ToPsRegressor(**call).fit(X, y)
     with pytest.raises(CheckpointError, match=rf"another fit, with other .*{name}"):
         ToPsRegressor(**{**call, **change}).fit(X, y)
+
+
+def test_more_trees_of_quick_learners_are_other_trees_unless_one_says_how_far_they_grow(
+    regimes, tmp_path
+):
+    call = {"learners": "lr", "max_depth": 1, "random_state": 0}
+    ToPsRegressor(checkpoint=tmp_path / "ours", **call).fit(*regimes)
+    with pytest.raises(CheckpointError, match=r"other min_gain_se \(by default it depends on"):
+        ToPsRegressor(checkpoint=tmp_path / "ours", n_repeats=2, **call).fit(*regimes)
+    call |= {"checkpoint": tmp_path / "told", "min_gain_se": 2.5}
+    first = ToPsRegressor(**call).fit(*regimes)
+    both = ToPsRegressor(n_repeats=2, **call).fit(*regimes)
+    assert list(both.trees_[0]) == list(first.tree_)
 
 
 def squared(y, score):

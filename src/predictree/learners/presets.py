@@ -89,7 +89,9 @@ def _default_regressors() -> NamedEstimators:
 def _trees(boosting: Any, extra_trees: Any, forest: Any) -> NamedEstimators:
     """Return three boostings and two forests that differ in size and in what they leave to chance.
 
-    Cautious ones for noise, with small trees and large leaves, and others that follow every row.
+    Cautious ones for noise, with small trees and large leaves, and others that follow every row:
+    leaves of extra trees have one row of up to 20,000, and then more, or models would outgrow
+    memory.
     """
     large = {"learning_rate": 0.05, "max_iter": 300, "max_leaf_nodes": 15, "min_samples_leaf": 10}
     small = {"learning_rate": 0.1, "max_iter": 60, "max_leaf_nodes": 8}
@@ -101,7 +103,7 @@ def _trees(boosting: Any, extra_trees: Any, forest: Any) -> NamedEstimators:
         ("boosting", boosting(early_stopping=False, **large)),
         ("small boosting", boosting(early_stopping=False, **small)),
         ("random boosting", boosting(early_stopping=False, **random)),
-        ("extra trees", extra_trees()),
+        ("extra trees", extra_trees(min_samples_leaf=1 / 20_000)),
         ("forest", forest(min_samples_leaf=5, max_features=0.5)),
     ]
 
