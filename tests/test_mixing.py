@@ -197,10 +197,11 @@ def test_refit_keeps_one_model_of_all_rows(regimes):
 
 def test_repeats_are_averaged(regimes):
     X, y = regimes
-    model = ToPsRegressor("lr", n_repeats=3, random_state=0).fit(X, y)
+    asked = {"min_gain_se": 2.5, "random_state": 0}  # by default, more of a tree that is alone
+    model = ToPsRegressor("lr", n_repeats=3, **asked).fit(X, y)
     assert len(model.trees_) == 3
     assert model.tree_ is model.trees_[0]
-    alone = ToPsRegressor("lr", random_state=0).fit(X, y)
+    alone = ToPsRegressor("lr", **asked).fit(X, y)
     np.testing.assert_array_equal(alone.tree_.scores(X), model.tree_.scores(X))
     mean = np.mean([tree.scores(X)[:, 0] for tree in model.trees_], axis=0)
     np.testing.assert_allclose(model.predict(X), mean)
