@@ -48,6 +48,7 @@ MAX_MEMBERS = 1_000_000
 WITHIN = -1  # the size of a node that is still being counted: it must not occur within itself
 
 TRUSTED = (
+    "predictree.learners.sharp_trees.SharpExtraTrees",
     "functools.partial",  # of the function that follows
     "sklearn.utils.validation.check_array",
     "numpy.dtype",

@@ -10,7 +10,6 @@ from sklearn.base import clone
 from sklearn.ensemble import (
     AdaBoostClassifier,
     AdaBoostRegressor,
-    ExtraTreesClassifier,
     ExtraTreesRegressor,
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
@@ -23,6 +22,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from predictree.exceptions import InvalidInputError
+from predictree.learners.sharp_trees import SharpExtraTrees
 
 NamedEstimators = list[tuple[str, Any]]
 
@@ -72,37 +72,47 @@ def _default_classifiers() -> NamedEstimators:
     """Return a small, diverse portfolio: it is combined, so that its members should differ."""
     return [
         ("logistic", _logistic()),
-        *_trees(HistGradientBoostingClassifier, ExtraTreesClassifier, RandomForestClassifier),
+        *_boosting_of_sizes(HistGradientBoostingClassifier, max_iter=150),
+        *_forests(SharpExtraTrees, RandomForestClassifier),
         ("kernel", _smooth(LogisticRegression(C=10.0, max_iter=300))),
     ]
 
 
 def _default_regressors() -> NamedEstimators:
-    """Return the same, with ridge for logistic regression."""
+    """Return the same, with ridge for logistic regression.
+
+    Squared errors forgive many rounds of small trees, which noiseless rows reward; log loss would
+    not.
+    """
     return [
         ("ridge", make_pipeline(StandardScaler(), Ridge())),
-        *_trees(HistGradientBoostingRegressor, ExtraTreesRegressor, RandomForestRegressor),
+        *_boosting_of_sizes(HistGradientBoostingRegressor, max_iter=600, max_leaf_nodes=8),
+        *_forests(ExtraTreesRegressor, RandomForestRegressor),
         ("kernel", _smooth(RidgeCV(alphas=np.logspace(-4, 1, 6)))),
     ]
 
 
-def _trees(boosting: Any, extra_trees: Any, forest: Any) -> NamedEstimators:
-    """Return three boostings and two forests that differ in size and in what they leave to chance.
-
-    Cautious ones for noise, with small trees and large leaves, and others that follow every row:
-    leaves of extra trees have one row of up to 20,000, and then more, or models would outgrow
-    memory.
-    """
+def _boosting_of_sizes(boosting: Any, **random: Any) -> NamedEstimators:
+    """Return three boostings: a large one, a cautious one for noise, and one of random columns."""
     large = {"learning_rate": 0.05, "max_iter": 300, "max_leaf_nodes": 15, "min_samples_leaf": 10}
     small = {"learning_rate": 0.1, "max_iter": 60, "max_leaf_nodes": 8}
-    random = {
-        "learning_rate": 0.1, "max_iter": 150, "min_samples_leaf": 3, "max_features": 0.3,
-        "l2_regularization": 1.0,
+    random |= {
+        "learning_rate": 0.1, "min_samples_leaf": 3, "max_features": 0.3, "l2_regularization": 1.0,
     }  # fmt: skip
     return [
         ("boosting", boosting(early_stopping=False, **large)),
         ("small boosting", boosting(early_stopping=False, **small)),
         ("random boosting", boosting(early_stopping=False, **random)),
+    ]
+
+
+def _forests(extra_trees: Any, forest: Any) -> NamedEstimators:
+    """Return trees that follow every row, and a forest for noise, with larger leaves.
+
+    Leaves of extra trees have one row of up to 20,000, and then more, or models would outgrow
+    memory.
+    """
+    return [
         ("extra trees", extra_trees(min_samples_leaf=1 / 20_000)),
         ("forest", forest(min_samples_leaf=5, max_features=0.5)),
     ]
