@@ -6,9 +6,10 @@
 The learners are fitted once, for every fold, and their answers are kept in ``--cache``; trees are
 then grown over these frozen answers, which takes seconds, so that every setting can be tried on
 every set. No learner is trained below the root here: this shows how safe and how useful the choice
-of splits and weights is by itself. Test losses (log loss, RMSE) are relative to the stack of the
-same learners; means over splits, then over sets. Results are written as they come, one JSON object
-a line, and a run that is started again goes on.
+of splits and weights is by itself. Stacks without one of the learners, or with another in its
+place, show what the portfolio is worth. Test losses (log loss, RMSE) are relative to the stack of
+the default's learners; means over splits, then over sets. Results are written as they come, one
+JSON object a line, and a run that is started again goes on.
 """
 
 import argparse
@@ -20,6 +21,7 @@ from zlib import crc32
 import lines
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
+from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.metrics import log_loss, root_mean_squared_error
 from sklearn.model_selection import KFold, PredefinedSplit, StratifiedKFold
 from suite import TARGETS, split_of
@@ -40,6 +42,20 @@ SETTINGS = {STACK: {"max_depth": 0}} | {
     f"tree, {name}={value:g}": {name: value} for name, values in CURVES.items() for value in values
 }
 SETTINGS |= {f"stack without {name}": {"max_depth": 0, "without": name} for name in LEARNERS}
+INSTEAD = {  # a title, for which task, in the place of which learner, and what stands there
+    "stack, votes of extra trees as they are": (
+        "classification", "extra trees", lambda trees: ExtraTreesClassifier(**trees.get_params()),
+    ),
+    "stack, random boosting of 600 rounds, 8 leaves": (
+        "classification", "random boosting",
+        lambda boosting: boosting.set_params(max_iter=600, max_leaf_nodes=8),
+    ),
+    "stack, random boosting of 150 rounds, 31 leaves": (
+        "regression", "random boosting",
+        lambda boosting: boosting.set_params(max_iter=150, max_leaf_nodes=31),
+    ),
+}  # fmt: skip
+SETTINGS |= {title: {"max_depth": 0, "instead": title} for title in INSTEAD}
 
 
 class Frozen:
@@ -82,6 +98,7 @@ def answers(name, split, args):
     X, y = np.vstack([X, X_test[: args.rows]]), np.append(y, y_test[: args.rows])
     kind = "regression" if task == "regression" else "classification"
     learners = resolve_learners("default", kind)
+    learners += others(dict(learners), kind)
     portfolio = crc32(repr(learners).encode())
     path = args.cache / f"{name}-{split}-{args.rows}-{portfolio:08x}.npz"
     if path.exists():
@@ -110,12 +127,32 @@ def answers(name, split, args):
     return X, y, n, task, fold, said
 
 
-def loss_of(data, without=None, **params):
-    """Return the loss of a tree on test rows, and its leaves; without one of the learners."""
+def others(learners, kind):
+    """Return what could stand in the place of some of the learners."""
+    return [
+        (title, other(clone(learners[name])))
+        for title, (task, name, other) in INSTEAD.items()
+        if task == kind
+    ]
+
+
+def members(said, without=None, instead=None):
+    """Return the names of the learners of a stack or tree, the default's or others."""
+    names = [name for name in said if name not in INSTEAD]
+    if without is not None:
+        place = LEARNERS.index(without)
+        names = names[:place] + names[place + 1 :]
+    if instead is not None:
+        names[LEARNERS.index(INSTEAD[instead][1])] = instead
+    return names
+
+
+def loss_of(data, without=None, instead=None, **params):
+    """Return the loss of a tree on test rows, and its leaves; with learners other than all."""
     X, y, n, task, fold, said = data
     regression = task == "regression"
     frozen, k = (FrozenRegressor, None) if regression else (FrozenClassifier, len(np.unique(y)))
-    names = [name for name in said if name != without][without == LEARNERS[0] :]
+    names = members(said, without, instead)
     table = np.column_stack([X, np.arange(len(X))])
     model = (ToPsRegressor if regression else ToPsClassifier)(
         [(name, frozen(said[name], k)) for name in names],
@@ -134,12 +171,20 @@ def run(args):
     done = {(r["setting"], r["set"], r["split"]) for r in lines.read(args.out)}
     for split in range(args.splits):
         for name in args.sets:
-            wanted = [title for title in SETTINGS if (title, name, split) not in done]
+            wanted = [
+                title for title in SETTINGS
+                if (title, name, split) not in done and is_meant(title, TARGETS[name][1])
+            ]  # fmt: skip
             data = answers(name, split, args) if wanted else None
             for title in wanted:
                 loss, leaves = loss_of(data, **SETTINGS[title])
                 record = {"setting": title, "set": name, "split": split, "rows": args.rows}
                 lines.append(args.out, record | {"loss": float(loss), "leaves": leaves})
+
+
+def is_meant(title, task):
+    """Whether a setting is for a task: another learner in place of one may be for one kind."""
+    return title not in INSTEAD or (INSTEAD[title][0] == "regression") == (task == "regression")
 
 
 def table(path):
