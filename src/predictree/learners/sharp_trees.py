@@ -23,7 +23,9 @@ class SharpExtraTrees(ExtraTreesClassifier):  # type: ignore[misc]
     combination can even out its members, not sharpen them: that is left to the learner. A
     forest on two thirds of the rows is asked about the others, and the exponent is the one with the
     least log loss there; it is at least one, since what comes after, an average over
-    folds and learners, evens out already. The forest that answers is trained on all rows.
+    folds and learners, evens out already. The forest that answers is trained on all rows. Of groups
+    nothing is known here: if rows repeat each other, the exponent may be too large, which the
+    weights of a stack, found on whole folds, answer for.
 
     Parameters are those of scikit-learn's ``ExtraTreesClassifier``.
 
