@@ -80,7 +80,7 @@ def test_few_rows_and_rare_classes_are_no_trouble(counts):
     np.testing.assert_allclose(p.sum(axis=1), 1)
 
 
-def test_weights_count_as_repetition_in_the_exponent():
+def test_weights_bear_on_the_exponent():
     X, y = certain(300, 0)
     light = SharpExtraTrees(10, random_state=0).fit(X, y, np.where(y < 3, 1e-9, 1.0))
     assert light.exponent_ != SharpExtraTrees(10, random_state=0).fit(X, y).exponent_

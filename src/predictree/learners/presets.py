@@ -72,7 +72,7 @@ def _default_classifiers() -> NamedEstimators:
     """Return a small, diverse portfolio: it is combined, so that its members should differ."""
     return [
         ("logistic", _logistic()),
-        *_boosting_of_sizes(HistGradientBoostingClassifier, max_iter=150),
+        *_three_boostings(HistGradientBoostingClassifier, max_iter=150),
         *_forests(SharpExtraTrees, RandomForestClassifier),
         ("kernel", _smooth(LogisticRegression(C=10.0, max_iter=300))),
     ]
@@ -81,19 +81,19 @@ def _default_classifiers() -> NamedEstimators:
 def _default_regressors() -> NamedEstimators:
     """Return the same, with ridge for logistic regression.
 
-    Squared errors forgive many rounds of small trees, which noiseless rows reward; log loss would
-    not.
+    Its random boosting has many rounds of small trees, which values without noise reward; classes
+    do not, and every one of them would cost as many trees.
     """
     return [
         ("ridge", make_pipeline(StandardScaler(), Ridge())),
-        *_boosting_of_sizes(HistGradientBoostingRegressor, max_iter=600, max_leaf_nodes=8),
+        *_three_boostings(HistGradientBoostingRegressor, max_iter=600, max_leaf_nodes=8),
         *_forests(ExtraTreesRegressor, RandomForestRegressor),
         ("kernel", _smooth(RidgeCV(alphas=np.logspace(-4, 1, 6)))),
     ]
 
 
-def _boosting_of_sizes(boosting: Any, **random: Any) -> NamedEstimators:
-    """Return three boostings: a large one, a cautious one for noise, and one of random columns."""
+def _three_boostings(boosting: Any, **random: Any) -> NamedEstimators:
+    """Return a large boosting, a cautious one for noise, and one that draws columns at random."""
     large = {"learning_rate": 0.05, "max_iter": 300, "max_leaf_nodes": 15, "min_samples_leaf": 10}
     small = {"learning_rate": 0.1, "max_iter": 60, "max_leaf_nodes": 8}
     random |= {
