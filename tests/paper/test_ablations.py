@@ -8,9 +8,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 from predictree import ToPsClassifier
 from predictree.exceptions import InvalidInputError
-from predictree.paper import trees
+from predictree.learners import resolve_learners
 from predictree.paper.algorithms import ALGORITHMS
 from predictree.paper.trees import (
+    CrossFitted,
     EvenWeights,
     LeafAlone,
     TrainedOnNode,
@@ -21,6 +22,7 @@ from predictree.paper.trees import (
     leak,
     one_validation_set,
     paper_parts,
+    wide,
 )
 from predictree.paper.work import Work, loss_of
 from predictree.partition import V1, V2, S
@@ -175,9 +177,25 @@ def test_a_single_learner_of_the_five():
     assert ALGORITHMS["tops-forest"].answer.learners == "forest"
 
 
-def test_our_default_keeps_its_own_loss(monkeypatch):
-    quick = lambda random_state: ToPsClassifier("lr", random_state=random_state)  # noqa: E731
-    monkeypatch.setattr(trees, "ToPsClassifier", quick)
-    answer = trees.default(work(n=120))
+def test_our_way_keeps_its_own_loss():
+    answer = CrossFitted("lr")(work(n=120))
     assert answer.settings["loss"] == "brier"  # that of linear regression alone
+    assert answer.scores.shape == (80,)
+
+
+def test_the_default_is_our_estimators():
+    assert ALGORITHMS["tops"].answer == CrossFitted("default")
+    w = work(n=120)
+    model = ToPsClassifier(random_state=w.seed).fit(w.X, w.y)
+    answer = ALGORITHMS["tops"].answer(w)
+    assert np.array_equal(answer.scores, model.decision_function(w.X_test))
+
+
+def test_the_wider_portfolio_has_kinds_that_the_default_lacks():
+    names = {name for name, _ in wide()}
+    ours = {name for name, _ in resolve_learners("default", "classification")}
+    assert ours - names == {"forest"}
+    assert names - ours == {"deep boosting", "support vectors", "neural net"}
+    answer = ALGORITHMS["tops-wide"].answer(work(n=120, loss="error"))
+    assert answer.settings["learners"] == "wide"
     assert answer.scores.shape == (80,)

@@ -7,13 +7,13 @@ from difflib import get_close_matches
 from predictree.exceptions import InvalidInputError
 from predictree.paper.baselines import BASELINES, Baseline
 from predictree.paper.trees import (
+    CrossFitted,
     EvenWeights,
     LeafAlone,
     TrainedOnNode,
     TrainedOnRoot,
     Tree,
     as_drawn,
-    default,
     in_sample,
     leak,
     one_validation_set,
@@ -90,7 +90,10 @@ def _trees() -> Iterable[Algorithm]:
     yield Algorithm("tops-b", "ToPs/B", Tree("paper", search="racing"), RACED)
     yield Algorithm("tops-b-exhaustive", "ToPs/B, exhaustive", Tree("paper"))
     yield Algorithm("tops-lr", "ToPs/LR", Tree("lr"))
-    yield Algorithm("tops", "ToPs, our default", default, "cross-fitted, shrunk weights, log loss")
+    ours = "cross-fitted, shrunk weights, log loss"
+    yield Algorithm("tops", "ToPs, our default", CrossFitted(), ours)
+    wider = "as our default, with deep boosting, support vectors and a neural net for its forest"
+    yield Algorithm("tops-wide", "ToPs, wider portfolio", CrossFitted("wide"), wider)
 
 
 def _ablations(base: str, label: str, learners: str, search: str) -> Iterable[Algorithm]:

@@ -10,12 +10,19 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler
+from sklearn.svm import SVC
 from sklearn.utils import check_random_state
 
 from predictree.estimators import PAPER, ToPsClassifier
 from predictree.exceptions import InvalidInputError
 from predictree.grower import Grower, LeafWeights, Share
 from predictree.learners import Learner, resolve_learners
+from predictree.paper.baselines import CACHE
+from predictree.paper.deepboost import VARIANTS
 from predictree.paper.work import Answer, Work, scores_of
 from predictree.partition import V1, V2, S, hold_out
 from predictree.problem import Problem, Seeds
@@ -141,11 +148,40 @@ class Tree:
         return [(self.learners, known[self.learners])] if self.learners in known else self.learners
 
 
-def default(work: Work) -> Answer:
-    """Grow predictree's own default: cross-fitted, shrunk weights, its own learners and loss."""
-    model = ToPsClassifier(random_state=work.seed).fit(work.X, work.y)
-    settings = {"learners": "default", "loss": model.loss_.name}
-    return Answer(scores_of(model, work.X_test), settings | shape_of(model))
+@dataclass(frozen=True)
+class CrossFitted:
+    """Predictree's own way to grow a tree: cross-fitted, shrunk weights, its own loss.
+
+    Attributes
+    ----------
+    learners : str
+        A preset, or "wide".
+    """
+
+    learners: str = "default"
+
+    def __call__(self, work: Work) -> Answer:
+        """Grow the tree and answer for the test rows."""
+        portfolio = wide() if self.learners == "wide" else self.learners
+        model = ToPsClassifier(portfolio, random_state=work.seed).fit(work.X, work.y)
+        settings = {"learners": self.learners, "loss": model.loss_.name}
+        return Answer(scores_of(model, work.X_test), settings | shape_of(model))
+
+
+def wide() -> list[tuple[str, Any]]:
+    """Return the default's learners with three kinds of the paper's tables for its forest.
+
+    They are those that the default lacks: boosted deep trees, support vectors, a neural network.
+    Features are scaled to [0, 1], as the paper does.
+    """
+    kept = [pair for pair in resolve_learners("default", "classification") if pair[0] != "forest"]
+    support = CalibratedClassifierCV(SVC(C=10.0, cache_size=CACHE), ensemble=False, cv=3)
+    return [
+        *kept,
+        ("deep boosting", VARIANTS["LB/Trees"]()),
+        ("support vectors", make_pipeline(MinMaxScaler(), support)),
+        ("neural net", make_pipeline(MinMaxScaler(), MLPClassifier(early_stopping=True))),
+    ]
 
 
 def shape_of(model: ToPsClassifier) -> dict[str, Any]:
