@@ -184,23 +184,38 @@ BASELINES: dict[str, Baseline] = {
         lambda seed: AdaBoostClassifier(random_state=seed), {"n_estimators": [50, 200]}
     ),
     "dtree": Baseline(
-        lambda seed: DecisionTreeClassifier(random_state=seed), {"min_samples_leaf": [1, 20, 100]}
+        lambda seed: DecisionTreeClassifier(random_state=seed),
+        {"min_samples_leaf": [1, 20, 100, 500]},
     ),
     "stump": Baseline(lambda seed: DecisionTreeClassifier(max_depth=1, random_state=seed)),
-    "deepboost": Baseline(partial(ours, "deepboost", "DeepBoostClassifier"), PRICED, FEW),
+    "deepboost": Baseline(
+        partial(ours, "deepboost", "DeepBoostClassifier"), {"max_depth": [1, 3, 6], **PRICED}, FEW
+    ),
     "lasso": Baseline(partial(of_regressor, Lasso), {"regressor__alpha": [1e-5, 1e-4, 1e-3]}),
     "lr": Baseline(partial(of_regressor, partial(LinearRegression, tol=1e-12))),
     "logit": Baseline(_logistic, {"logisticregression__C": [0.01, 1.0, 100.0]}),
     "logitboost": Baseline(
         partial(ours, "logitboost", "LogitBoostClassifier"), {"n_estimators": [50, 200]}
     ),
-    "mlp": Baseline(_neural_net, {"mlpclassifier__hidden_layer_sizes": [(50,), (100, 50)]}),
+    "mlp": Baseline(
+        _neural_net,
+        {
+            "mlpclassifier__hidden_layer_sizes": [(50,), (100, 50)],
+            "mlpclassifier__alpha": [1e-4, 1e-2, 1.0],
+        },
+    ),
     "rf": Baseline(
         lambda seed: RandomForestClassifier(200, random_state=seed),
         {"min_samples_leaf": [1, 5, 20]},
     ),
     "svm": Baseline(
-        _support_vectors, {"svc__C": [0.1, 1.0, 10.0], "svc__gamma": ["scale", 0.001]}, FEW
+        _support_vectors,
+        {
+            "svc__C": [0.1, 1.0, 10.0],
+            "svc__gamma": ["scale", 0.001],
+            "svc__class_weight": [None, "balanced"],
+        },
+        FEW,
     ),
     "xgboost": Baseline(
         partial(xgboost, learning_rate=0.1), {"n_estimators": [100, 300], "max_depth": [3, 6]}
