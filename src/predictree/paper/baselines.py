@@ -176,7 +176,8 @@ def _support_vectors(seed: int) -> Any:
 PRICES = [1e-5, 1e-4, 1e-3]  # of DeepBoost's complexity, λ and β
 PRICED: Grid = {"lam": PRICES, "beta": PRICES}
 L1: Grid = {"beta": PRICES}
-SIZES: Grid = {"regressor__min_samples_leaf": [None, 300, 1000]}  # of model trees; None: their own
+LEAVES = [None, 300, 1000, 3000]  # of model trees, in rows; None: their own default
+SIZES: Grid = {"regressor__min_samples_leaf": LEAVES}
 
 BASELINES: dict[str, Baseline] = {
     "adaboost": Baseline(
