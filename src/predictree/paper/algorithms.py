@@ -64,6 +64,7 @@ LABELS = {
     "mlp": "NeuralNets",
     "rf": "Random Forest",
     "svm": "rbf SVM",
+    "svm-scaled": "rbf SVM, features in [0, 1], C = 10",
     "xgboost": "XGBoost",
     "xgboost-default": "XGBoost, its defaults",
     "smoti": "Malerba (2004)",

@@ -19,7 +19,7 @@ from sklearn.linear_model import Lasso, LinearRegression, LogisticRegression
 from sklearn.model_selection import ParameterGrid, train_test_split
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
@@ -173,6 +173,11 @@ def _support_vectors(seed: int) -> Any:
     return make_pipeline(StandardScaler(), SVC(cache_size=CACHE, random_state=seed))
 
 
+def _scaled_support_vectors(seed: int) -> Any:
+    """Return the support vectors of the wider portfolio, alone."""
+    return make_pipeline(MinMaxScaler(), SVC(C=10.0, cache_size=CACHE, random_state=seed))
+
+
 PRICES = [1e-5, 1e-4, 1e-3]  # of DeepBoost's complexity, λ and β
 PRICED: Grid = {"lam": PRICES, "beta": PRICES}
 L1: Grid = {"beta": PRICES}
@@ -218,6 +223,7 @@ BASELINES: dict[str, Baseline] = {
         },
         FEW,
     ),
+    "svm-scaled": Baseline(_scaled_support_vectors),
     "xgboost": Baseline(
         partial(xgboost, learning_rate=0.1), {"n_estimators": [100, 300], "max_depth": [3, 6]}
     ),
