@@ -22,6 +22,7 @@ from predictree.paper.trees import (
     leak,
     one_validation_set,
     paper_parts,
+    portfolio,
     wide,
 )
 from predictree.paper.work import Work, loss_of
@@ -172,8 +173,7 @@ def test_every_ablation_answers(name):
 
 
 def test_a_single_learner_of_the_five():
-    portfolio = Tree("forest")._portfolio()
-    assert [name for name, _ in portfolio] == ["forest"]
+    assert [name for name, _ in portfolio("forest")] == ["forest"]
     assert ALGORITHMS["tops-forest"].answer.learners == "forest"
 
 

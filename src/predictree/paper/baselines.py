@@ -173,9 +173,9 @@ def _support_vectors(seed: int) -> Any:
     return make_pipeline(StandardScaler(), SVC(cache_size=CACHE, random_state=seed))
 
 
-def _scaled_support_vectors(seed: int) -> Any:
-    """Return the support vectors of the wider portfolio, alone."""
-    return make_pipeline(MinMaxScaler(), SVC(C=10.0, cache_size=CACHE, random_state=seed))
+def untuned_svc(seed: int | None = None) -> SVC:
+    """Return the support vectors of the wider portfolio, for features in [0, 1]."""
+    return SVC(C=10.0, cache_size=CACHE, random_state=seed)
 
 
 PRICES = [1e-5, 1e-4, 1e-3]  # of DeepBoost's complexity, λ and β
@@ -223,7 +223,7 @@ BASELINES: dict[str, Baseline] = {
         },
         FEW,
     ),
-    "svm-scaled": Baseline(_scaled_support_vectors),
+    "svm-scaled": Baseline(lambda seed: make_pipeline(MinMaxScaler(), untuned_svc(seed))),
     "xgboost": Baseline(
         partial(xgboost, learning_rate=0.1), {"n_estimators": [100, 300], "max_depth": [3, 6]}
     ),

@@ -14,14 +14,13 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
-from sklearn.svm import SVC
 from sklearn.utils import check_random_state
 
 from predictree.estimators import PAPER, ToPsClassifier
 from predictree.exceptions import InvalidInputError
 from predictree.grower import Grower, LeafWeights, Share
 from predictree.learners import Learner, resolve_learners
-from predictree.paper.baselines import CACHE
+from predictree.paper.baselines import untuned_svc
 from predictree.paper.deepboost import VARIANTS
 from predictree.paper.work import Answer, Work, scores_of
 from predictree.partition import V1, V2, S, hold_out
@@ -115,7 +114,7 @@ class Tree:
     Attributes
     ----------
     learners : str
-        A preset, or the name of one learner of the paper's five.
+        As in `portfolio`.
     estimator : type
     search : str
     arrange : callable or None
@@ -134,7 +133,7 @@ class Tree:
         """Grow the tree and answer for the test rows."""
         settings = {"search": self.search, **self.limits}
         model = self.estimator.paper(
-            self._portfolio(), loss=work.loss, random_state=work.seed, **settings
+            portfolio(self.learners), loss=work.loss, random_state=work.seed, **settings
         )
         if self.arrange is None:
             model.fit(work.X, work.y)
@@ -142,10 +141,6 @@ class Tree:
             X, y, parts = self.arrange(work)
             model.fit(X, y, partition=parts)
         return Answer(scores_of(model, work.X_test), settings | shape_of(model))
-
-    def _portfolio(self) -> Any:
-        known = dict(resolve_learners("paper", "classification"))
-        return [(self.learners, known[self.learners])] if self.learners in known else self.learners
 
 
 @dataclass(frozen=True)
@@ -155,17 +150,25 @@ class CrossFitted:
     Attributes
     ----------
     learners : str
-        A preset, or "wide".
+        As in `portfolio`.
     """
 
     learners: str = "default"
 
     def __call__(self, work: Work) -> Answer:
         """Grow the tree and answer for the test rows."""
-        portfolio = wide() if self.learners == "wide" else self.learners
-        model = ToPsClassifier(portfolio, random_state=work.seed).fit(work.X, work.y)
+        model = ToPsClassifier(portfolio(self.learners), random_state=work.seed)
+        model.fit(work.X, work.y)
         settings = {"learners": self.learners, "loss": model.loss_.name}
         return Answer(scores_of(model, work.X_test), settings | shape_of(model))
+
+
+def portfolio(name: str) -> Any:
+    """Return a preset, "wide", or one learner of the paper's five by name."""
+    if name == "wide":
+        return wide()
+    known = dict(resolve_learners("paper", "classification"))
+    return [(name, known[name])] if name in known else name
 
 
 def wide() -> list[tuple[str, Any]]:
@@ -175,7 +178,7 @@ def wide() -> list[tuple[str, Any]]:
     Features are scaled to [0, 1], as the paper does.
     """
     kept = [pair for pair in resolve_learners("default", "classification") if pair[0] != "forest"]
-    support = CalibratedClassifierCV(SVC(C=10.0, cache_size=CACHE), ensemble=False, cv=3)
+    support = CalibratedClassifierCV(untuned_svc(), ensemble=False, cv=3)
     return [
         *kept,
         ("deep boosting", VARIANTS["LB/Trees"]()),
