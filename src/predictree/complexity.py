@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.linear_model import ElasticNet, Lasso, LinearRegression, LogisticRegression, Ridge
+from sklearn.linear_model import ElasticNet, Lasso, LinearRegression, Ridge
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
@@ -25,6 +25,7 @@ from predictree.learners.adapter import (
     ValueModel,
     adapt,
 )
+from predictree.learners.sized_logistic import LOGISTIC
 from predictree.learners.views import View
 from predictree.losses import HALF, Labels
 from predictree.tree import FloatArray, Model, Tree
@@ -244,7 +245,7 @@ def _is_linear(model: Model) -> bool:
 def _squashes(model: Model) -> bool:
     """Whether the score is the sigmoid of a linear function."""
     inner = _seen(model)
-    return isinstance(inner, ClassModel) and _is_affine(inner.estimator, (LogisticRegression,))
+    return isinstance(inner, ClassModel) and _is_affine(inner.estimator, LOGISTIC)
 
 
 def _is_affine(estimator: Any, kinds: tuple[type, ...]) -> bool:

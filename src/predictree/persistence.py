@@ -49,6 +49,7 @@ WITHIN = -1  # the size of a node that is still being counted: it must not occur
 
 TRUSTED = (
     "predictree.learners.sharp_trees.SharpExtraTrees",
+    "predictree.learners.sized_logistic.SizedLogistic",
     "functools.partial",  # of the function that follows
     "sklearn.utils.validation.check_array",
     "numpy.dtype",

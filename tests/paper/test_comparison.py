@@ -9,6 +9,7 @@ from predictree.paper.comparison import (
     compare,
     corrected_t_test,
     experiments,
+    standard_error,
     two_sample_t_test,
 )
 
@@ -82,3 +83,19 @@ def test_nothing_in_common():
 
 def test_no_gain_over_no_loss():
     assert np.isnan(compare({(0, 0): 0.1}, {(0, 0): 0.0}, 0.25).gain)
+
+
+def test_the_standard_error_of_an_error_rate_is_binomial():
+    assert standard_error("error", 0.1, 100, 50) == pytest.approx(0.03)
+
+
+def test_the_standard_error_of_an_auc_is_that_of_many_samples():
+    rng = np.random.default_rng(0)
+    losses = []
+    for _ in range(2000):  # exponential scores, for which the formula is exact
+        cases, others = rng.exponential(3.0, 12), rng.exponential(1.0, 60)
+        losses.append(np.mean(cases[:, None] < others))
+    assert np.mean(losses) == pytest.approx(0.25, abs=0.01)
+    told = standard_error("auc", 0.25, 72, 12)
+    assert told == pytest.approx(np.std(losses), rel=0.05)
+    assert standard_error("auc", 0.0, 72, 12) == 0

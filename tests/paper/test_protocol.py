@@ -107,6 +107,21 @@ def test_no_test_row_and_no_test_label_reaches_an_algorithm(tmp_path, monkeypatc
         assert honest.seed == leaking.seed
 
 
+def test_what_is_alone_has_all_processes_to_itself(tmp_path, monkeypatch):
+    given = []
+
+    def spy(work):
+        given.append(work.jobs)
+        return Answer(np.zeros(len(work.X_test)))
+
+    register(monkeypatch, "spy", spy)
+    own = replace(column(), split=(np.arange(90), np.arange(90, 120)))
+    for jobs, runs in ((1, 1), (3, 2), (1, 3)):  # one more run each time
+        more = plan("spy", runs=runs, folds=None, jobs=jobs)
+        run(more, [own], tmp_path / "a.jsonl", "", quietly)
+    assert given == [1, 3, 1]
+
+
 # What is written
 
 
@@ -122,6 +137,18 @@ def test_a_line_has_loss_seconds_and_hyper_parameters(tmp_path):
     assert len(lines) == 3
     assert {"loss", "seconds", "settings", "n_train", "n_test"} <= set(lines[0])
     assert lines[0]["settings"]["min_samples_leaf"] in (1, 20, 100)
+
+
+def test_a_header_tells_how_many_rows_of_a_split_test(tmp_path):
+    found, everyone = column(), np.arange(120)
+    for split, told in (
+        ((everyone[:90], everyone[90:]), {"rows": 30, "cases": int(found.y[90:].sum())}),
+        ((everyone, everyone), None),  # who trains does not test
+    ):
+        path = tmp_path / f"{told is None}.jsonl"
+        own = replace(found, split=split)
+        results = run(plan("lr", runs=1, folds=None), [own], path, "", quietly)
+        assert results.headers[0]["tested"] == {"": told}
 
 
 def test_scores_are_averaged_over_imputations(tmp_path, monkeypatch):

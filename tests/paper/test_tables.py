@@ -8,6 +8,7 @@ from making import results
 
 from predictree.exceptions import MissingExtraError
 from predictree.paper import figure, tables
+from predictree.paper.comparison import standard_error
 from predictree.paper.experiments import EXPERIMENTS, Experiment
 from predictree.paper.published import Published
 
@@ -127,6 +128,21 @@ def test_one_split_has_no_corrected_p_value():
     cells = tables.cells_of(next(row for row in table.rows if row.algorithm == "lr"))
     assert re.fullmatch(r"0\.\d{3}", cells[5])
     assert cells[6] == tables.NOTHING
+
+
+@pytest.mark.parametrize(
+    ("name", "tested", "told"),
+    [
+        ("heart-flchain", {"rows": 395, "cases": 12}, "395 test rows, 12 of them cases: on other"),
+        ("mnist", {"rows": 10_000, "cases": 9000}, "10,000 test rows: on other rows the loss of"),
+    ],
+)
+def test_one_split_tells_how_exact_it_is(name, tested, told):
+    found = results({"tops-lr": [[0.1]], "lr": [[0.3]]}, tested={"": tested})
+    (table,) = tables.tables_of(EXPERIMENTS[name], found)
+    (note,) = [n for n in tables.notes_of(EXPERIMENTS[name], found, table) if "One split" in n]
+    assert told in note
+    assert f"{standard_error(EXPERIMENTS[name].loss, 0.1, **tested):.4f}" in note
 
 
 def test_the_figure_is_the_same_for_the_same_numbers(tmp_path):

@@ -14,7 +14,7 @@ NAMES = (
     "toy", "mnist49", "mnist", "bank", "news", "heart", "heart-flchain", "heart-support2",
     "heart-transplant",
 )  # fmt: skip
-RECORDED = ("runs", "folds", "algorithms", "imputations", "data_dir", "out", "jobs", "seed")
+RECORDED = ("runs", "folds", "algorithms", "imputations", "jobs", "seed")
 
 WORDS = """\
   predictree reproduce toy
@@ -49,7 +49,13 @@ def add_to(commands: Any) -> None:
     parser.add_argument("--imputations", type=count, default=10, metavar="N", help="default: 10")
     parser.add_argument("--data-dir", type=Path, metavar="DIR", help="folder with the data")
     parser.add_argument("--out", type=Path, default=Path("reproduced"), metavar="DIR")
-    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="fits at a time; -1: all")
+    parser.add_argument(
+        "--jobs",
+        type=int,
+        default=1,
+        metavar="N",
+        help="fits at a time, or processes for a ToPs that is alone; -1: all cores",
+    )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="default: 0")
     parser.add_argument("--table", action="store_true", help="only tables, from what is computed")
 
@@ -110,13 +116,13 @@ def compute(args: argparse.Namespace, experiment: Any, path: Path) -> Any:
 
 
 def command_of(args: argparse.Namespace) -> str:
-    """Return the command that gives these results, for their file."""
-    given = {name: getattr(args, name) for name in RECORDED}
+    """Return the command that gives these results, for their file; folders are the user's own."""
     words = ["predictree", "reproduce", args.name]
-    for name, value in given.items():
+    for name in RECORDED:
+        value = getattr(args, name)
         if value is not None:
-            values = value if isinstance(value, list) else [value]
-            words += [f"--{name.replace('_', '-')}", *map(str, values)]
+            words += [f"--{name}", *map(str, value if isinstance(value, list) else [value])]
+    words += ["--data-dir", "DIR"] * (args.data_dir is not None) + ["--out", "OUT"]
     return shlex.join(words)
 
 

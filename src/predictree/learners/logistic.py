@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import expit
-from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 
 from predictree.learners.adapter import ClassProbability, Learner, weight_keyword
@@ -29,6 +28,7 @@ from predictree.learners.closed_form import (
     side_sums,
     standardised,
 )
+from predictree.learners.sized_logistic import LOGISTIC
 from predictree.tree import BoolArray, FloatArray, IntArray
 
 CONVERGED = 1e-12  # what a step gains of the mean log loss when it is the last
@@ -369,7 +369,7 @@ def _penalty(estimator: Any) -> tuple[float, bool] | None:
     if type(estimator) is OneVsRestClassifier:
         estimator = estimator.estimator
     estimator, scaled = standardised(estimator)
-    if type(estimator) is not LogisticRegression or estimator.solver != "newton-cholesky":
+    if type(estimator) not in LOGISTIC or estimator.solver != "newton-cholesky":
         return None
     plain = (
         estimator.fit_intercept

@@ -23,6 +23,7 @@ from sklearn.preprocessing import StandardScaler
 
 from predictree.exceptions import InvalidInputError
 from predictree.learners.sharp_trees import SharpExtraTrees
+from predictree.learners.sized_logistic import SizedLogistic
 
 NamedEstimators = list[tuple[str, Any]]
 
@@ -37,8 +38,8 @@ def _linear() -> LinearRegression:
 
 
 def _logistic() -> Pipeline:
-    """Return logistic regression that converges, by Newton's method."""
-    return make_pipeline(StandardScaler(), LogisticRegression(solver="newton-cholesky", tol=1e-8))
+    """Return logistic regression that converges, by Newton's method unless that is too slow."""
+    return make_pipeline(StandardScaler(), SizedLogistic(solver="newton-cholesky", tol=1e-8))
 
 
 def _linear_only() -> NamedEstimators:

@@ -93,3 +93,25 @@ def corrected_t_test(differences: FloatArray, ratio: float) -> float:
         return np.nan
     t = differences.mean() / np.sqrt((1 / n + ratio) * differences.var(ddof=1))
     return float(2 * stats.t.sf(abs(t), n - 1))
+
+
+def standard_error(loss: str, value: float, rows: int, cases: int) -> float:
+    """Return the standard error of a loss on test rows that were drawn once.
+
+    That of an error rate is binomial, that of 1 − AUC by Hanley and McNeil (1982), who know of the
+    scores no more than their AUC.
+
+    Parameters
+    ----------
+    loss : {"auc", "error"}
+    value : float
+        The loss.
+    rows, cases : int
+        Test rows, and how many of them are not of class 0.
+    """
+    spread, auc, others = value * (1 - value), 1 - value, rows - cases
+    if loss == "error":
+        return float(np.sqrt(spread / rows))
+    of_cases = (cases - 1) * (auc / (2 - auc) - auc**2)
+    of_others = (others - 1) * (2 * auc**2 / (1 + auc) - auc**2)
+    return float(np.sqrt((spread + of_cases + of_others) / (cases * others)))

@@ -44,7 +44,7 @@ class Plan:
     imputations : int
     seed : int
     jobs : int
-        Fits at a time.
+        Fits at a time; one that is alone has as many processes for itself.
     """
 
     experiment: Experiment
@@ -110,14 +110,14 @@ def lines_of(plan: Plan, columns: list[Column], jobs: list[Job]) -> Iterator[dic
     """Yield the line of every job as it is done."""
     by_name = {column.name: column for column in columns}
     tasks = ((plan, by_name[job.key[0]], job) for job in jobs)
-    if plan.jobs == 1:
-        yield from (line_of(*task) for task in tasks)
+    if plan.jobs == 1 or len(jobs) == 1:
+        yield from (line_of(*task, plan.jobs) for task in tasks)
         return
     parallel = Parallel(n_jobs=plan.jobs, return_as="generator_unordered")
     yield from parallel(delayed(line_of)(*task) for task in tasks)
 
 
-def line_of(plan: Plan, column: Column, job: Job) -> dict[str, Any]:
+def line_of(plan: Plan, column: Column, job: Job, processes: int = 1) -> dict[str, Any]:
     """Run one algorithm on one fold; what goes wrong is part of the line."""
     name, r, fold, algorithm = job.key
     line: dict[str, Any] = {"column": name, "run": r, "fold": fold, "algorithm": algorithm}
@@ -128,7 +128,7 @@ def line_of(plan: Plan, column: Column, job: Job) -> dict[str, Any]:
         try:
             draws = completed(column.X, job.train, plan.imputations, seed_of(plan.seed, r, fold))
             start = time.perf_counter()  # all algorithms share the draws
-            line |= outcome_of(plan, column, job, draws)
+            line |= outcome_of(plan, column, job, draws, processes)
         except Exception as error:  # one that fails must not end hours of others
             line |= {"loss": None, "error": f"{type(error).__name__}: {error}"}
         line |= {"seconds": round(time.perf_counter() - start, 2)}
@@ -137,7 +137,9 @@ def line_of(plan: Plan, column: Column, job: Job) -> dict[str, Any]:
     return line | {"n_train": len(job.train), "n_test": len(job.test)}
 
 
-def outcome_of(plan: Plan, column: Column, job: Job, draws: list[FloatArray]) -> dict[str, Any]:
+def outcome_of(
+    plan: Plan, column: Column, job: Job, draws: list[FloatArray], processes: int
+) -> dict[str, Any]:
     """Return loss and hyper-parameters; over several imputations the scores are averaged."""
     _, r, fold, name = job.key
     (algorithm,), seed, loss = find([name]), seed_of(plan.seed, r, fold), plan.experiment.loss
@@ -151,6 +153,7 @@ def outcome_of(plan: Plan, column: Column, job: Job, draws: list[FloatArray]) ->
             loss,
             seed + draw,
             y_test if algorithm.leaks else None,
+            processes,
         )
         answer = algorithm.answer(work)
         scores.append(answer.scores)
@@ -169,6 +172,7 @@ def header_of(plan: Plan, columns: list[Column], command: str) -> dict[str, Any]
         "imputations": plan.imputations if has_gaps(columns) else None,
         "seed": plan.seed,
         "data": {column.name: digest_of(column) for column in columns},
+        "tested": {column.name: tested(column) for column in columns if column.split},
         "protocol": experiment.protocol,
         "notes": {a.name: a.about for a in find(plan.algorithms) if a.about},
         "command": command,
@@ -189,6 +193,15 @@ def digest_of(column: Column) -> dict[str, Any]:
     content = sha256(np.ascontiguousarray(column.X).tobytes() + column.y.tobytes())
     about = {"rows": len(column.y), "features": column.X.shape[1]}
     return {**about, "not_0": int((column.y > 0).sum()), "sha256": content.hexdigest()[:16]}
+
+
+def tested(column: Column) -> dict[str, int] | None:
+    """Return how many rows of a split are for testing alone, and how many are not of class 0."""
+    assert column.split is not None
+    train, test = column.split
+    if np.isin(test, train).any():
+        return None
+    return {"rows": len(test), "cases": int((column.y[test] > 0).sum())}
 
 
 def versions() -> dict[str, str]:

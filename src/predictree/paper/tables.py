@@ -10,7 +10,13 @@ import numpy as np
 
 from predictree.paper.algorithms import ALGORITHMS
 from predictree.paper.baselines import ABOUT_CHOICE
-from predictree.paper.comparison import Comparison, Losses, compare, experiments
+from predictree.paper.comparison import (
+    Comparison,
+    Losses,
+    compare,
+    experiments,
+    standard_error,
+)
 from predictree.paper.experiments import Experiment
 from predictree.paper.lines import Results
 from predictree.paper.published import Published
@@ -153,6 +159,7 @@ def notes_of(experiment: Experiment, results: Results, table: Table) -> list[str
             "paper, over runs (over folds if there is one run), p corrected Nadeau and Bengio's "
             "corrected resampled t-test over all runs and folds. Both are two-sided."
         )
+    told += _precision(experiment, results, table)
     ran = [row.algorithm for row in table.rows if row.n and row.algorithm in ALGORITHMS]
     told += [f"{name}: {ALGORITHMS[name].about}" for name in ran if ALGORITHMS[name].about]
     chosen = [f"{name} {choices}" for name in ran if (choices := _choices(results, table, name))]
@@ -160,6 +167,22 @@ def notes_of(experiment: Experiment, results: Results, table: Table) -> list[str
         told.append(f"Chosen in the training folds, and how often: {'; '.join(chosen)}.")
     versions = ", ".join(f"{name} {number}" for name, number in last["versions"].items())
     return [*told, f"Seed {first['seed']}, {last['date']}, {last['cores']} cores; {versions}."]
+
+
+def _precision(experiment: Experiment, results: Results, table: Table) -> list[str]:
+    """Return how exactly the one split of a table tells a loss, which no spread of runs does."""
+    known = [header.get("tested", {}).get(table.name) for header in results.headers]
+    tested = next(filter(None, known), None)
+    losses = {row.algorithm: row.loss for row in table.rows if row.n}
+    if tested is None or table.reference is None:
+        return []
+    error = standard_error(experiment.loss, losses[table.reference], **tested)
+    cases = f", {tested['cases']:,} of them cases" if experiment.loss == "auc" else ""
+    method = "Hanley and McNeil" if experiment.loss == "auc" else "binomial"
+    return [
+        f"One split, with {tested['rows']:,} test rows{cases}: on other rows the loss of "
+        f"{table.reference} would differ by about {error:.4f} (its standard error, {method})."
+    ]
 
 
 def _choices(results: Results, table: Table, algorithm: str) -> str:

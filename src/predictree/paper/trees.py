@@ -133,7 +133,11 @@ class Tree:
         """Grow the tree and answer for the test rows."""
         settings = {"search": self.search, **self.limits}
         model = self.estimator.paper(
-            portfolio(self.learners), loss=work.loss, random_state=work.seed, **settings
+            portfolio(self.learners),
+            loss=work.loss,
+            random_state=work.seed,
+            n_jobs=work.jobs,
+            **settings,
         )
         if self.arrange is None:
             model.fit(work.X, work.y)
@@ -157,7 +161,7 @@ class CrossFitted:
 
     def __call__(self, work: Work) -> Answer:
         """Grow the tree and answer for the test rows."""
-        model = ToPsClassifier(portfolio(self.learners), random_state=work.seed)
+        model = ToPsClassifier(portfolio(self.learners), random_state=work.seed, n_jobs=work.jobs)
         model.fit(work.X, work.y)
         settings = {"learners": self.learners, "loss": model.loss_.name}
         return Answer(scores_of(model, work.X_test), settings | shape_of(model))

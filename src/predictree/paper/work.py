@@ -24,6 +24,8 @@ class Work:
     seed : int
     y_test : array or None
         Only what is called a leak gets to see it.
+    jobs : int
+        Processes that it may use, for the same answer.
     """
 
     X: FloatArray
@@ -32,6 +34,7 @@ class Work:
     loss: str
     seed: int
     y_test: IntArray | None = None
+    jobs: int = 1
 
 
 @dataclass(frozen=True)
