@@ -16,8 +16,9 @@ class SizedLogistic(LogisticRegression):  # type: ignore[misc]
     """Logistic regression with the solver it is given, or L-BFGS if that would take too long.
 
     Newton's method converges in a few steps, but each one factors a matrix with a row for every
-    coefficient of every class: on 6,000 images of ten digits it takes a hundred times as long as
-    L-BFGS, to give the same answers. Two classes are never too many.
+    coefficient of every class. On 6,000 images of ten digits it takes 70 times as long as L-BFGS,
+    which stops a little short of the minimum: one answer in 200 changes, the error stays 12.5 %.
+    Two classes are never too many.
 
     Parameters are those of scikit-learn's ``LogisticRegression``.
     """
