@@ -164,12 +164,14 @@ def test_what_leaks_says_so():
     assert all("not a result" in ALGORITHMS[name].about for name in leaks)
 
 
-@pytest.mark.parametrize("name", ["sized", "depth3", "one-v", "node", "root", "leaf", "even"])
+@pytest.mark.parametrize(
+    "name", ["sized", "depth3", "alone", "one-v", "node", "root", "leaf", "even"]
+)
 def test_every_ablation_answers(name):
     w = work(n=120, loss="error")
     answer = ALGORITHMS[f"tops-lr-{name}"].answer(w)
     assert answer.scores.shape == (80,)
-    assert answer.settings["depth"] <= (3 if name == "depth3" else 100)
+    assert answer.settings["depth"] <= {"depth3": 3, "alone": 0}.get(name, 100)
 
 
 def test_a_single_learner_of_the_five():
@@ -181,6 +183,11 @@ def test_our_way_keeps_its_own_loss():
     answer = CrossFitted("lr")(work(n=120))
     assert answer.settings["loss"] == "brier"  # that of linear regression alone
     assert answer.scores.shape == (80,)
+
+
+def test_without_a_split_our_way_is_a_stack():
+    tree, stack = (CrossFitted("lr", max_depth=depth)(work()).settings for depth in (None, 0))
+    assert tree["leaves"] > stack["leaves"] == 1
 
 
 def test_the_default_is_our_estimators():

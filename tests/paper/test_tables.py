@@ -8,8 +8,9 @@ from making import results
 
 from predictree.exceptions import MissingExtraError
 from predictree.paper import figure, tables
-from predictree.paper.comparison import standard_error
+from predictree.paper.comparison import compare, standard_error
 from predictree.paper.experiments import EXPERIMENTS, Experiment
+from predictree.paper.lines import Results
 from predictree.paper.published import Published
 
 LOSSES = {
@@ -34,11 +35,11 @@ RESULTS = results(LOSSES)
 
 TEXT = """\
 Small & fine
-algorithm                                  n    loss      sd     gain      p  p corrected  s/fit  published  difference  published gain  published p
-ToPs/B                                     –       –       –        –      –            –      –     0.1400           –               –            –
-LR_0                                       4  0.3100  0.0141    50.0%  0.005        0.042    1.5     0.2500     +0.0600           12.5%       <0.001
-ToPs/LR                                    4  0.1550  0.0071        –      –            –    1.5          –           –               –            –
-ToPs/LR, LEAK, test fold as V1 (1 failed)  3  0.0500  0.0000  −173.3%  0.053        0.176    1.5          –           –               –            –
+algorithm                                  n    loss      sd     gain      p  p corrected  gain of tops  p of tops  s/fit  published  difference  published gain  published p
+ToPs/B                                     –       –       –        –      –            –             –          –      –     0.1400           –               –            –
+LR_0                                       4  0.3100  0.0141    50.0%  0.005        0.042             –          –    1.5     0.2500     +0.0600           12.5%       <0.001
+ToPs/LR                                    4  0.1550  0.0071        –      –            –             –          –    1.5          –           –               –            –
+ToPs/LR, LEAK, test fold as V1 (1 failed)  3  0.0500  0.0000  −173.3%  0.053        0.176             –          –    1.5          –           –               –            –
   1,000 rows, 62 features; loss: 1 − AUC. As told. Here: 2 runs of 2 folds.
   gain and p: tops-lr against the row; p is the two-sample t-test of the paper, over runs (over folds if there is one run), p corrected Nadeau and Bengio's corrected resampled t-test over all runs and folds. Both are two-sided.
   tops-lr-leak-v1: LEAK: sees the labels of the test fold; not a result
@@ -47,20 +48,20 @@ ToPs/LR, LEAK, test fold as V1 (1 failed)  3  0.0500  0.0000  −173.3%  0.053  
 MARKDOWN = """\
 ## Small & fine
 
-| algorithm | n | loss | sd | gain | p | p corrected | s/fit | published | difference | published gain | published p |
-| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
-| ToPs/B | – | – | – | – | – | – | – | 0.1400 | – | – | – |
-| LR_0 | 4 | 0.3100 | 0.0141 | 50.0% | 0.005 | 0.042 | 1.5 | 0.2500 | +0.0600 | 12.5% | <0.001 |
+| algorithm | n | loss | sd | gain | p | p corrected | gain of tops | p of tops | s/fit | published | difference | published gain | published p |
+| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
+| ToPs/B | – | – | – | – | – | – | – | – | – | 0.1400 | – | – | – |
+| LR_0 | 4 | 0.3100 | 0.0141 | 50.0% | 0.005 | 0.042 | – | – | 1.5 | 0.2500 | +0.0600 | 12.5% | <0.001 |
 """  # noqa: E501
 
-LATEX = r"""\begin{tabular}{lrrrrrrrrrrr}
+LATEX = r"""\begin{tabular}{lrrrrrrrrrrrrr}
 \toprule
-algorithm & n & loss & sd & gain & p & p corrected & s/fit & published & difference & published gain & published p \\
+algorithm & n & loss & sd & gain & p & p corrected & gain of tops & p of tops & s/fit & published & difference & published gain & published p \\
 \midrule
-ToPs/B & -- & -- & -- & -- & -- & -- & -- & 0.1400 & -- & -- & -- \\
-LR\_0 & 4 & 0.3100 & 0.0141 & 50.0\% & 0.005 & 0.042 & 1.5 & 0.2500 & $+0.0600$ & 12.5\% & $<$0.001 \\
-ToPs/LR & 4 & 0.1550 & 0.0071 & -- & -- & -- & 1.5 & -- & -- & -- & -- \\
-ToPs/LR, LEAK, test fold as V1 (1 failed) & 3 & 0.0500 & 0.0000 & $-173.3\%$ & 0.053 & 0.176 & 1.5 & -- & -- & -- & -- \\
+ToPs/B & -- & -- & -- & -- & -- & -- & -- & -- & -- & 0.1400 & -- & -- & -- \\
+LR\_0 & 4 & 0.3100 & 0.0141 & 50.0\% & 0.005 & 0.042 & -- & -- & 1.5 & 0.2500 & $+0.0600$ & 12.5\% & $<$0.001 \\
+ToPs/LR & 4 & 0.1550 & 0.0071 & -- & -- & -- & -- & -- & 1.5 & -- & -- & -- & -- \\
+ToPs/LR, LEAK, test fold as V1 (1 failed) & 3 & 0.0500 & 0.0000 & $-173.3\%$ & 0.053 & 0.176 & -- & -- & 1.5 & -- & -- & -- & -- \\
 \bottomrule
 \end{tabular}
 """  # noqa: E501
@@ -128,6 +129,43 @@ def test_one_split_has_no_corrected_p_value():
     cells = tables.cells_of(next(row for row in table.rows if row.algorithm == "lr"))
     assert re.fullmatch(r"0\.\d{3}", cells[5])
     assert cells[6] == tables.NOTHING
+
+
+def test_our_default_is_compared_with_every_row_too():
+    both = {"tops-b": [[0.3, 0.3], [0.2, 0.3]], "tops": [[0.1, 0.2], [0.2, 0.2]]}
+    found = results(both | {"lr": [[0.4, 0.3], [0.3, 0.5]]})
+    (table,) = tables.tables_of(SMALL, found)
+    rows = {row.algorithm: dict(zip(tables.HEADINGS, tables.cells_of(row))) for row in table.rows}
+    assert rows["tops-b"]["gain"] == rows["tops"]["gain of tops"] == tables.NOTHING
+    assert rows["tops-b"]["gain of tops"] == "36.4%"  # 0.175 and 0.275
+    assert rows["lr"]["gain of tops"] == "53.3%"  # 0.375
+    corrected = compare(losses_of(found, "tops"), losses_of(found, "lr"), 0.25).corrected_p_value
+    assert rows["lr"]["p of tops"] == f"{corrected:.3f}"
+    assert any("gain of tops" in note for note in tables.notes_of(SMALL, found, table))
+
+
+def losses_of(found, algorithm):
+    return {key[1:3]: line["loss"] for key, line in found.lines.items() if key[3] == algorithm}
+
+
+def test_lone_roots_are_told():
+    found = results({"tops-lr": [[0.1, 0.2, 0.3]], "lr": [[0.3, 0.2, 0.1]]})
+    trees = [line for line in found.lines.values() if line["algorithm"] == "tops-lr"]
+    for line, leaves in zip(trees, ({"leaves": 1}, {"leaves": 7}, [{"leaves": 1}, {"leaves": 4}])):
+        line["settings"] = leaves
+    (table,) = tables.tables_of(SMALL, found)
+    told = " ".join(tables.notes_of(SMALL, found, table))
+    assert "Leaves of the trees: tops-lr 1 to 7 (2 of 4 a lone root). " in told
+
+
+def test_when_and_with_what_is_told_for_all_headers():
+    first, last = (results(LOSSES, date=date) for date in ("2020-01-02", "2020-03-04"))
+    first.headers[0]["versions"] = {"predictree": "0.1.0", "xgboost": "3"}
+    last.headers[0]["versions"] = {"predictree": "0.2.0"}
+    both = Results(first.headers + last.headers, first.lines)
+    (table,) = tables.tables_of(SMALL, both)
+    told = tables.notes_of(SMALL, both, table)[-1]
+    assert told == "Seed 0, 2020-01-02 to 2020-03-04, 2 cores; predictree 0.2.0, xgboost 3."
 
 
 @pytest.mark.parametrize(

@@ -93,6 +93,8 @@ def _trees() -> Iterable[Algorithm]:
     yield Algorithm("tops-lr", "ToPs/LR", Tree("lr"))
     ours = "cross-fitted, shrunk weights, log loss"
     yield Algorithm("tops", "ToPs, our default", CrossFitted(), ours)
+    stack = "our default without a split: a stack of its learners"
+    yield Algorithm("tops-stack", "ToPs, the root alone", CrossFitted(max_depth=0), stack)
     wider = "as our default, with deep boosting, support vectors and a neural net for its forest"
     yield Algorithm("tops-wide", "ToPs, wider portfolio", CrossFitted("wide"), wider)
 
@@ -117,6 +119,7 @@ def _ablations(base: str, label: str, learners: str, search: str) -> Iterable[Al
     )
     yield without("sized", "minimum sizes", "20 rows of S and 10 of V1 a node", limits=SIZES)
     yield without("depth3", "depth 3", "no node is deeper", limits={"max_depth": 3})
+    yield without("alone", "the root alone", "no split", limits={"max_depth": 0})
     yield without("in-sample", "S = V1 = V2", "every row has all parts", arrange=in_sample)
     for suffix, what, places in (
         ("leak-v1", "test fold as V1", (V1,)),

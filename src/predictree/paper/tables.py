@@ -1,7 +1,7 @@
 """The paper's tables from lines of results: as text, Markdown, LaTeX and plain data."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from math import isfinite, nan
 from typing import Any
@@ -22,10 +22,11 @@ from predictree.paper.lines import Results
 from predictree.paper.published import Published
 from predictree.paper.work import LOSSES
 
+OURS = "tops"
 REFERENCES = ("tops-b", "tops-b-exhaustive", "tops-lr", "tops", "tops-lr-in-sample")
 HEADINGS = (
-    "algorithm", "n", "loss", "sd", "gain", "p", "p corrected", "s/fit", "published", "difference",
-    "published gain", "published p",
+    "algorithm", "n", "loss", "sd", "gain", "p", "p corrected", "gain of tops", "p of tops",
+    "s/fit", "published", "difference", "published gain", "published p",
 )  # fmt: skip
 NOTHING = "–"
 
@@ -42,6 +43,7 @@ class Row:
     sd: float
     seconds: float
     comparison: Comparison | None
+    ours: Comparison | None
     published: Published | None
 
     @property
@@ -77,12 +79,19 @@ def _table(experiment: Experiment, results: Results, column: str) -> Table:
     ratio = _ratio(lines) if experiment.folds is not None else None
     rows = []
     for name in _in_order(published, losses):
-        against = None
-        if reference is not None and name != reference and losses.get(name):
-            against = compare(losses[reference], losses[name], ratio)
         mine = [line for line in lines if line["algorithm"] == name]
-        rows.append(_row(name, mine, losses.get(name, {}), against, published.get(name)))
+        against, ours = (_against(losses, first, name, ratio) for first in (reference, OURS))
+        rows.append(_row(name, mine, losses.get(name, {}), against, ours, published.get(name)))
     return Table(column, reference, tuple(rows))
+
+
+def _against(
+    losses: Mapping[str, Losses], first: str | None, name: str, ratio: float | None
+) -> Comparison | None:
+    """Compare an algorithm with another, if both have been run."""
+    if first is None or first == name or not (losses.get(first) and losses.get(name)):
+        return None
+    return compare(losses[first], losses[name], ratio)
 
 
 def _in_order(published: Iterable[str], run: Iterable[str]) -> list[str]:
@@ -96,6 +105,7 @@ def _row(
     lines: list[dict[str, Any]],
     losses: Losses,
     against: Comparison | None,
+    ours: Comparison | None,
     published: Published | None,
 ) -> Row:
     label = ALGORITHMS[name].label if name in ALGORITHMS else name
@@ -109,6 +119,7 @@ def _row(
         sd=float(sample.std(ddof=1)) if len(sample) > 1 else nan,
         seconds=float(np.mean([line["seconds"] for line in lines])) if lines else nan,
         comparison=against,
+        ours=ours,
         published=published,
     )
 
@@ -120,7 +131,7 @@ def _ratio(lines: list[dict[str, Any]]) -> float:
 
 def cells_of(row: Row, minus: str = "−") -> list[str]:
     """Return a row as words."""
-    c, p = row.comparison, row.published
+    c, ours, p = row.comparison, row.ours, row.published
     cells = [
         row.label + (f" ({row.failed} failed)" if row.failed else ""),
         str(row.n or NOTHING),
@@ -129,6 +140,8 @@ def cells_of(row: Row, minus: str = "−") -> list[str]:
         _number(nan if c is None else c.gain, "{:.1%}"),
         _p_value(nan if c is None else c.p_value),
         _p_value(nan if c is None else c.corrected_p_value),
+        _number(nan if ours is None else ours.gain, "{:.1%}"),
+        _p_value(nan if ours is None else ours.corrected_p_value),
         _number(row.seconds, "{:.1f}"),
         NOTHING if p is None else f"{p.loss:.4f}",
         _number(row.difference, "{:+.4f}"),
@@ -148,7 +161,7 @@ def _p_value(p: float) -> str:
 
 def notes_of(experiment: Experiment, results: Results, table: Table) -> list[str]:
     """Return what must be known to read a table."""
-    first, last = results.headers[0], results.headers[-1]
+    first = results.headers[0]
     about = first["data"][table.name]
     rows = f"{about['rows']:,} rows, {about['features']} features"
     told = [f"{rows}; loss: {LOSSES[experiment.loss]}. {experiment.protocol}"]
@@ -159,14 +172,30 @@ def notes_of(experiment: Experiment, results: Results, table: Table) -> list[str
             "paper, over runs (over folds if there is one run), p corrected Nadeau and Bengio's "
             "corrected resampled t-test over all runs and folds. Both are two-sided."
         )
+    if any(row.ours is not None for row in table.rows):
+        told.append("gain of tops, p of tops: our default against the row, p corrected.")
     told += _precision(experiment, results, table)
     ran = [row.algorithm for row in table.rows if row.n and row.algorithm in ALGORITHMS]
     told += [f"{name}: {ALGORITHMS[name].about}" for name in ran if ALGORITHMS[name].about]
+    shapes = [f"{name} {shape}" for name in ran if (shape := _shapes(results, table, name))]
+    if shapes:
+        told.append(
+            f"Leaves of the trees: {'; '.join(shapes)}. A lone root is one predictor, "
+            "or of tops one weighting of all learners, everywhere."
+        )
     chosen = [f"{name} {choices}" for name in ran if (choices := _choices(results, table, name))]
     if chosen:
         told.append(f"Chosen in the training folds, and how often: {'; '.join(chosen)}.")
-    versions = ", ".join(f"{name} {number}" for name, number in last["versions"].items())
-    return [*told, f"Seed {first['seed']}, {last['date']}, {last['cores']} cores; {versions}."]
+    return [*told, _origin(results)]
+
+
+def _origin(results: Results) -> str:
+    """Return when and where the lines were made, and with the latest of which packages."""
+    first, last = results.headers[0], results.headers[-1]
+    dates = " to ".join(dict.fromkeys([first["date"], last["date"]]))
+    latest = {name: told for header in results.headers for name, told in header["versions"].items()}
+    versions = ", ".join(f"{name} {number}" for name, number in latest.items())
+    return f"Seed {first['seed']}, {dates}, {last['cores']} cores; {versions}."
 
 
 def _precision(experiment: Experiment, results: Results, table: Table) -> list[str]:
@@ -185,16 +214,31 @@ def _precision(experiment: Experiment, results: Results, table: Table) -> list[s
     ]
 
 
-def _choices(results: Results, table: Table, algorithm: str) -> str:
-    """Return the hyper-parameters that were chosen for an algorithm, most frequent first."""
-    told: Counter[str] = Counter()
+def _settings(results: Results, table: Table, algorithm: str) -> Iterator[dict[str, Any]]:
+    """Yield what the fits of an algorithm tell of themselves, draw by draw."""
     for line in results.lines.values():
         if (line["column"], line["algorithm"]) == (table.name, algorithm) and "settings" in line:
             settings = line["settings"]
-            for one in settings if isinstance(settings, list) else [settings]:
-                if "tried" in one:
-                    chosen = (f"{k}={v}" for k, v in one.items() if k not in ABOUT_CHOICE)
-                    told[" ".join(chosen)] += 1
+            yield from settings if isinstance(settings, list) else [settings]
+
+
+def _shapes(results: Results, table: Table, algorithm: str) -> str:
+    """Return how many leaves an algorithm's trees have, and how many of them none but the root."""
+    leaves = [one["leaves"] for one in _settings(results, table, algorithm) if "leaves" in one]
+    if not leaves:
+        return ""
+    low, high, lone = min(leaves), max(leaves), leaves.count(1)
+    sizes = f"{low}" if low == high else f"{low} to {high}"
+    return sizes + (f" ({lone} of {len(leaves)} a lone root)" if lone else "")
+
+
+def _choices(results: Results, table: Table, algorithm: str) -> str:
+    """Return the hyper-parameters that were chosen for an algorithm, most frequent first."""
+    told: Counter[str] = Counter()
+    for one in _settings(results, table, algorithm):
+        if "tried" in one:
+            chosen = (f"{k}={v}" for k, v in one.items() if k not in ABOUT_CHOICE)
+            told[" ".join(chosen)] += 1
     return ", ".join(f"{choice} ({count})" for choice, count in told.most_common())
 
 

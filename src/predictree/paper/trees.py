@@ -155,13 +155,21 @@ class CrossFitted:
     ----------
     learners : str
         As in `portfolio`.
+    max_depth : int or None
+        At 0 it is a stack.
     """
 
     learners: str = "default"
+    max_depth: int | None = None
 
     def __call__(self, work: Work) -> Answer:
         """Grow the tree and answer for the test rows."""
-        model = ToPsClassifier(portfolio(self.learners), random_state=work.seed, n_jobs=work.jobs)
+        model = ToPsClassifier(
+            portfolio(self.learners),
+            max_depth=self.max_depth,
+            random_state=work.seed,
+            n_jobs=work.jobs,
+        )
         model.fit(work.X, work.y)
         settings = {"learners": self.learners, "loss": model.loss_.name}
         return Answer(scores_of(model, work.X_test), settings | shape_of(model))
