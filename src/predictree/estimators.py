@@ -727,7 +727,7 @@ class ToPsClassifier(ClassifierMixin, _TreesOfPredictors):  # type: ignore[misc]
         No node is deeper; 0 is a lone root.
     min_samples_leaf, min_samples_val : int, default=20 and 10
         A child needs so many rows of S and of V¹. With ``weights="path"`` a path is weighed on V²
-        of its leaf if that has ``min_samples_val`` rows and two for each weight, one of them
+        of its leaf if that has ``min_samples_val`` rows and two for each weight, one of the two
         outside the largest class, or else on that of the nearest node above that has.
     min_gain : float, default=0.0
         A split must lower the loss by more than this.

@@ -453,11 +453,14 @@ def _take_off(vector: FloatArray, direction: FloatArray) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _contrast(mass: float, signed: float) -> float:
+def _contrast(mass: float, signed: float, by_error: bool) -> float:
     """Return s²/w of one side of a cut: its weighted Gini index is (w - s²/w) / 2.
 
-    A side found by subtraction may be so light that rounding leaves nothing of it.
+    Or |s|: its error, if it answers with the larger class, is (w - |s|) / 2. A side found by
+    subtraction may be so light that rounding leaves nothing of it.
     """
+    if by_error:
+        return abs(signed)
     return signed * signed / mass if mass > 0.0 else 0.0
 
 
@@ -469,6 +472,7 @@ def best_cuts(
     place: NDArray[np.int32],
     mass: FloatArray,
     total: FloatArray,
+    by_error: bool,
 ) -> IntArray:
     """Find for each of several nodes the cut with the least Gini index, of two classes.
 
@@ -490,6 +494,8 @@ def best_cuts(
         Weight w > 0 and w y of every row, with y of -1 and +1.
     total : array of shape (n_nodes, 2)
         Their sums over each node.
+    by_error : bool
+        Whether to look for the least error instead.
 
     Returns
     -------
@@ -513,7 +519,8 @@ def best_cuts(
                 if last[k] != run:
                     if last[k] >= 0:
                         w, s = below[k, 0], below[k, 1]
-                        contrast = _contrast(w, s) + _contrast(total[k, 0] - w, total[k, 1] - s)
+                        rest_w, rest_s = total[k, 0] - w, total[k, 1] - s
+                        contrast = _contrast(w, s, by_error) + _contrast(rest_w, rest_s, by_error)
                         if contrast > best[k] + EQUAL * total[k, 0]:
                             best[k] = contrast
                             cuts[k, 0], cuts[k, 1], cuts[k, 2] = feature, last[k], run

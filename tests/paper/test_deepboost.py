@@ -13,6 +13,7 @@ from predictree.paper.deepboost import (
     VARIANTS,
     DeepBoostClassifier,
     Penalty,
+    best_stump,
     slopes,
     step,
 )
@@ -199,14 +200,45 @@ def test_prunings_are_the_best_of_their_size(data):
         assert signed @ hypothesis(X) == pytest.approx(edge)
 
 
-def test_a_tree_cut_off_is_the_shallow_tree(data):
+def test_a_stump_of_one_question_has_the_least_error():
+    """The Gini index would ask about the other feature."""
+    y = np.repeat([1, -1], 400)
+    first = np.r_[np.arange(400) < 310, np.arange(400) < 90]
+    second = np.r_[np.arange(400) < 200, np.zeros(400, dtype=bool)]
+    X = np.column_stack([first, second]).astype(float)
+    model = VARIANTS["AB/Stump1"](n_estimators=1).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), np.where(first, 1, -1))
+    assert model.objective_[1] == pytest.approx(np.e * 2 * np.sqrt(0.225 * 0.775))
+
+
+def test_with_stumps_alone_it_is_adaboost_with_the_best_stumps(data):
     X, y = data
-    grown = Grown.of(SortedRows.of(X).grow(y / len(y), 4), X, y / len(y))
-    for depth in (1, 2, 3):
-        shallow = DecisionTreeClassifier(max_depth=depth, random_state=0).fit(X, y)
-        np.testing.assert_array_equal(
-            grown.hypothesis(grown.of_depth(depth), 0.0)(X), shallow.predict(X)
-        )
+    model = VARIANTS["AB/Stump1"](n_estimators=8).fit(X, y)
+    halves = [(column[:-1] + column[1:]) / 2 for column in map(np.unique, X.T)]
+    stumps = [np.where(X[:, j] > t, 1, -1) for j, half in enumerate(halves) for t in half]
+    D, f = np.full(len(y), 1 / len(y)), np.zeros(len(y))
+    for _ in range(8):
+        h = max(stumps, key=lambda h: abs(D @ (y * h)))
+        alpha = 0.5 * np.log(D[h == y].sum() / D[h != y].sum())
+        D = D * np.exp(-alpha * y * h)
+        D /= D.sum()
+        f += alpha * h
+    np.testing.assert_allclose(model.decision_function(X), f, rtol=1e-9)
+
+
+def test_with_two_depths_the_steeper_tree_is_taken():
+    X = np.random.default_rng(0).uniform(-1, 1, size=(200, 3))
+    y = np.where(X[:, 0] > 0.1, np.sign(X[:, 1]), -np.sign(X[:, 2]))  # one question tells little
+    rows, signed = SortedRows.of(X), y / len(y)
+    one, two = (rows.grow(signed, depth, by_error=True) for depth in (1, 2))
+    edges = [np.abs(np.bincount(tree.apply(X), signed)).sum() for tree in (one, two)]
+    assert edges[0] < edges[1]
+    for lam, depth in ((0.0, 2), (10.0, 1)):
+        penalty = Penalty(lam, 0.0, len(y), X.shape[1])
+        chosen = best_stump(rows, signed, 2, penalty, 1.0)
+        assert chosen.tree.depth == depth
+        assert chosen.complexity == penalty.of_stumps(depth)
+        assert signed @ chosen(X) == pytest.approx(edges[depth - 1])
 
 
 @pytest.mark.parametrize("loss", LOSSES)

@@ -11,8 +11,9 @@ from predictree.paper.growing import SortedRows, Tree
 from predictree.tree import NONE
 
 
-def grow(X, signed, max_depth):
-    return SortedRows.of(np.asarray(X, dtype=float)).grow(np.asarray(signed, float), max_depth)
+def grow(X, signed, max_depth, **how):
+    rows = SortedRows.of(np.asarray(X, dtype=float))
+    return rows.grow(np.asarray(signed, float), max_depth, **how)
 
 
 def walk(tree, X, node=0, depth=0, rows=None):
@@ -105,6 +106,23 @@ def test_every_question_is_the_best_by_brute_force(rows, max_depth):
         least = min(impurity for impurity, _, _ in cuts)
         first = next(cut for cut in cuts if cut[0] < least + 1e-9)
         assert (tree.feature[node], tree.threshold[node]) == first[1:]
+
+
+@settings(deadline=None, max_examples=100)
+@given(few_values)
+def test_by_error_a_question_is_the_best_by_brute_force(rows):
+    X, signed = rows[0], rows[1] / 7
+    X, signed = X[signed != 0], signed[signed != 0]
+    tree = grow(*(rows[0], rows[1] / 7), 1, by_error=True)
+    cuts = [
+        (np.abs(signed[X[:, j] <= t].sum()) + np.abs(signed[X[:, j] > t].sum()), j, t)
+        for _, j, t in all_cuts(X, signed)
+    ]
+    if not cuts or abs(signed.sum()) == pytest.approx(np.abs(signed).sum()):
+        assert tree.left[0] == NONE
+        return
+    most = max(edge for edge, _, _ in cuts)
+    assert (tree.feature[0], tree.threshold[0]) == next(c for c in cuts if c[0] > most - 1e-9)[1:]
 
 
 def test_a_question_that_gains_nothing_may_help_the_next():

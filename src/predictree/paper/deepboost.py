@@ -12,8 +12,9 @@ for an upper bound of F, as in the paper, so that F falls, but not as far as it 
 Settled here: the new tree of a round is the best of all prunings of one tree, which is grown on the
 weights of the round by the Gini index; see `growing`. Its questions are n in the bound of the
 paper, sqrt((4n + 2) log₂(d + 2) log(m + 1) / m). With ``base="stumps"`` the families are the trees
-of depth 1 and 2, with sqrt(2 log(2 m d) / m) and sqrt(2 log(2 m² d (d - 1)) / m); the second counts
-trees that ask one question at both children of the root, those grown here may ask two. Rows with
+of depth 1 and 2, with sqrt(2 log(2 m d) / m) and sqrt(2 log(2 m² d (d - 1)) / m). Their last
+questions are those with the least error, so that the tree of depth 1 is the best, as in the paper;
+the bound counts trees that ask one question at both children, those here may ask two. Rows with
 weights count as often as they weigh, also in m. A tree without error that pays nothing would get
 an infinite weight: its error is taken to be `LEAST_ERROR`, and boosting ends.
 
@@ -38,9 +39,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from predictree.encoding import check_weights
 from predictree.exceptions import InvalidInputError
 from predictree.paper.checks import check_at_least, check_choice, encode_classes
-from predictree.paper.growing import SortedRows, Tree
+from predictree.paper.growing import SortedRows
 from predictree.paper.pruning import Grown, Hypothesis
-from predictree.tree import FloatArray
+from predictree.tree import NONE, FloatArray
 
 LEAST_ERROR = 1e-10
 FLAT = 1e-12  # a slope this small is none: the objective is at its least
@@ -91,20 +92,28 @@ class Penalty:
         return float(np.sqrt(2 * np.log(count) / m))
 
 
-def best_tree(grown: Grown, penalty: Penalty, mean_slope: float) -> Hypothesis:
+def best_tree(
+    rows: SortedRows, signed: FloatArray, max_depth: int, penalty: Penalty, mean_slope: float
+) -> Hypothesis:
     """Return the pruning with the steepest slope of F: its edge against its number of questions."""
+    grown = Grown.of(rows.grow(signed, max_depth), rows.X, signed)
     edges = grown.best[0]
     complexity = penalty.of_trees(np.arange(len(edges)))
     n = int(np.argmax(mean_slope * edges - penalty(complexity)))
     return grown.hypothesis(grown.of_size(n), float(complexity[n]))
 
 
-def best_stump(grown: Grown, penalty: Penalty, mean_slope: float) -> Hypothesis:
-    """Return the steepest of the tree cut off at each depth: its edge against that depth."""
-    depths = range(1, max(grown.tree.depth, 1) + 1)
-    cuts = [(grown.of_depth(depth), penalty.of_stumps(depth)) for depth in depths]
-    gains = [mean_slope * np.abs(grown.mass[cut]).sum() - penalty(r) for cut, r in cuts]
-    return grown.hypothesis(*cuts[int(np.argmax(gains))])
+def best_stump(
+    rows: SortedRows, signed: FloatArray, max_depth: int, penalty: Penalty, mean_slope: float
+) -> Hypothesis:
+    """Return the steepest of a tree of each depth: its edge against that depth."""
+    trees = [rows.grow(signed, depth, by_error=True) for depth in range(1, max_depth + 1)]
+    grown = [Grown.of(tree, rows.X, signed) for tree in trees]
+    leaves = [np.flatnonzero(tree.left == NONE) for tree in trees]
+    prices = [penalty.of_stumps(max(tree.depth, 1)) for tree in trees]
+    edges = [np.abs(one.mass[cut]).sum() for one, cut in zip(grown, leaves, strict=True)]
+    best = int(np.argmax(mean_slope * np.array(edges) - penalty(np.array(prices))))
+    return grown[best].hypothesis(leaves[best], prices[best])
 
 
 FAMILIES = {"trees": best_tree, "stumps": best_stump}
@@ -152,23 +161,23 @@ class Descent:
 
     Attributes
     ----------
-    X, y, weight : arrays
-        The rows, labels of -1 and +1, and weights that sum to one.
+    rows : SortedRows
+    y, weight : arrays
+        Labels of -1 and +1, and weights that sum to one.
     surrogate : Surrogate
     penalty : Penalty
-    grow : callable
-        Grows a tree on the rows, from D(i) y(i).
-    choose : callable
-        Chooses the best pruning: `best_tree` or `best_stump`.
+    max_depth : int
+    best : callable
+        Finds the new tree of a round: `best_tree` or `best_stump`.
     """
 
-    X: FloatArray
+    rows: SortedRows
     y: FloatArray
     weight: FloatArray
     surrogate: Surrogate
     penalty: Penalty
-    grow: Callable[[FloatArray], Tree]
-    choose: Callable[[Grown, Penalty, float], Hypothesis]
+    max_depth: int
+    best: Callable[[SortedRows, FloatArray, int, Penalty, float], Hypothesis]
     trees: list[Hypothesis] = field(default_factory=list)
     answers: list[NDArray[np.int8]] = field(default_factory=list)
     alpha: FloatArray = field(default_factory=lambda: np.zeros(0))
@@ -200,9 +209,8 @@ class Descent:
         return bool(steepness[chosen] >= FLAT) and self._move(chosen, edge[chosen], price[chosen])
 
     def _add_new(self, signed: FloatArray, mean_slope: float) -> None:
-        grown = Grown.of(self.grow(signed), self.X, signed)
-        self.trees.append(self.choose(grown, self.penalty, mean_slope))
-        self.answers.append(self.trees[-1](self.X).astype(np.int8))
+        self.trees.append(self.best(self.rows, signed, self.max_depth, self.penalty, mean_slope))
+        self.answers.append(self.trees[-1](self.rows.X).astype(np.int8))
         self.alpha = np.append(self.alpha, 0.0)
 
     def _drop_new(self) -> None:
@@ -324,14 +332,13 @@ class DeepBoostClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"Only binary classification is supported, and y has {len(self.classes_)} classes: "
                 "wrap the estimator in sklearn.multiclass.OneVsRestClassifier"
             )
-        X = np.asarray(X, dtype=float)
         return Descent(
-            X,
+            SortedRows.of(np.asarray(X, dtype=float)),
             np.where(codes == 1, 1.0, -1.0),
             weight / weight.sum(),
             SURROGATES[self.loss],
             Penalty(self.lam, self.beta, weight.sum(), X.shape[1]),
-            partial(SortedRows.of(X).grow, max_depth=self.max_depth),
+            self.max_depth,
             FAMILIES[self.base],
         )
 

@@ -4,7 +4,8 @@ Each feature is sorted once. A tree then grows level by level, and a level takes
 the sorted rows of each feature, whatever the number of its nodes.
 
 The trees are those of scikit-learn's ``DecisionTreeClassifier``: a question is x ≤ t, with t midway
-between two neighbouring values in the node; the best has the least Gini index; a node with rows of
+between two neighbouring values in the node; the best has the least Gini index, or, on the last
+level and if asked for, the least error; a node with rows of
 both classes is split even if that gains nothing, for what its children may gain; rows without
 weight do not take part. Settled here: values are compared as doubles. Questions that differ by
 rounding alone are ties, and the lowest feature wins, then the lowest threshold, so that growing
@@ -109,7 +110,7 @@ class SortedRows:
         first_run = np.append(0, np.cumsum(is_start.sum(axis=1)))
         return cls(X, features, order.astype(np.int32).ravel(), starts, first_run)
 
-    def grow(self, signed: FloatArray, max_depth: int) -> Tree:
+    def grow(self, signed: FloatArray, max_depth: int, by_error: bool = False) -> Tree:
         """Grow a tree on weights D.
 
         Parameters
@@ -117,12 +118,15 @@ class SortedRows:
         signed : array of shape (m,)
             D(i) y(i), with y of -1 and +1.
         max_depth : int
+        by_error : bool
+            Whether the questions of the last level, whose children answer, are to have the least
+            error in place of the least Gini index.
         """
         place = np.where(signed != 0, 0, NONE).astype(np.int32)  # a row's node in its level
         mass = np.column_stack([np.abs(signed), signed])
         levels, width = [], 1
-        for _ in range(max_depth):
-            levels.append(self._questions(place, mass, width))
+        for depth in range(1, max_depth + 1):
+            levels.append(self._questions(place, mass, width, by_error and depth == max_depth))
             width = 2 * int((levels[-1][0] != NONE).sum())
             if width == 0:
                 break
@@ -132,7 +136,7 @@ class SortedRows:
         return Tree.of(np.concatenate(feature), np.concatenate(threshold))
 
     def _questions(
-        self, place: NDArray[np.int32], mass: FloatArray, width: int
+        self, place: NDArray[np.int32], mass: FloatArray, width: int, by_error: bool
     ) -> tuple[IntArray, FloatArray]:
         """Return the features and thresholds of a level of nodes."""
         from predictree.kernels import best_cuts
@@ -142,7 +146,8 @@ class SortedRows:
         total: FloatArray = np.column_stack(sums).astype(float)
         mixed = total[:, 0] - np.abs(total[:, 1]) > PURE * total[:, 0]
         open_place = np.where(there & mixed[place], place, np.int32(NONE))
-        cuts = best_cuts(self.order, self.starts, self.first_run, open_place, mass, total)
+        runs = (self.order, self.starts, self.first_run)
+        cuts = best_cuts(*runs, open_place, mass, total, by_error)
         feature, threshold = _leaves(width)
         found = cuts[:, 0] != NONE
         feature[found] = self.features[cuts[found, 0]]

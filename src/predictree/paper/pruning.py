@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from predictree.paper.growing import Tree
-from predictree.tree import NONE, FloatArray, IntArray
+from predictree.tree import FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -79,15 +79,6 @@ class Grown:
             in_left = _best_share(self.best[left], self.best[left + 1], n - 1)
             open_nodes += [(left, in_left), (left + 1, n - 1 - in_left)]
         return np.array(leaves)
-
-    def of_depth(self, depth: int) -> IntArray:
-        """Return the leaves of the tree cut off at a depth."""
-        leaves = np.array([0])
-        for _ in range(depth):
-            left = self.tree.left[leaves]
-            inner = left != NONE
-            leaves = np.concatenate([leaves[~inner], left[inner], left[inner] + 1])
-        return leaves
 
     def hypothesis(self, leaves: IntArray, complexity: float) -> Hypothesis:
         """Return the pruning with these leaves, each answering with the sign of its mass."""
