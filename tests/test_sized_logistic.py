@@ -27,6 +27,13 @@ def test_only_many_coefficients_of_several_classes_change_the_solver(n_features,
     np.testing.assert_allclose(sized.predict_proba(X), newton.predict_proba(X), atol=5e-3)
 
 
+def test_another_solver_is_left_to_do_its_work():
+    X, y = rows(90, 6)
+    options = {"solver": "saga", "max_iter": 5000, "random_state": 0, "l1_ratio": 1.0, "C": 0.1}
+    sized, plain = (kind(**options).fit(X, y) for kind in (SizedLogistic, LogisticRegression))
+    np.testing.assert_array_equal(sized.coef_, plain.coef_)
+
+
 def test_what_it_was_given_stays_as_it_was():
     X, y = rows(90, 6)
     model = SizedLogistic(solver="newton-cholesky", tol=1e-8, C=0.5)

@@ -22,7 +22,7 @@ from sklearn.datasets import (
 from sklearn.utils import Bunch, check_random_state
 
 from predictree.downloads import Source, read_source, unpacked
-from predictree.exceptions import DatasetError, InvalidInputError
+from predictree.exceptions import DatasetError, InvalidInputError, MissingExtraError
 from predictree.tree import FloatArray, IntArray
 
 # Patients with hypertension, of five each, by decade of age: 20-29, 30-39, 40-49, 50 and over.
@@ -469,5 +469,5 @@ def _bunch(
 
 def _pandas(purpose: str) -> Any:
     if find_spec("pandas") is None:
-        raise ImportError(f"{purpose} needs pandas: install predictree[frames]")
+        raise MissingExtraError(f"{purpose} needs pandas: install predictree[frames]")
     return import_module("pandas")

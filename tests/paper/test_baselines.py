@@ -88,6 +88,17 @@ def test_tuning_on_few_rows_is_told_and_trains_on_all(monkeypatch):
     assert sizes == [40, 40, 160]
 
 
+@pytest.mark.parametrize("n_left", [0, 1, 2])
+def test_tuning_when_hardly_any_row_is_left_out(n_left):
+    w, _ = work()
+    make = Baseline(lambda seed: DecisionTreeClassifier(), {"max_depth": [1, 2]}, 160 - n_left)
+    assert make(w).settings["tuned_on"] == (158 if n_left == 2 else 160)
+
+
+def test_rounding_does_not_decide_an_error():
+    assert loss_of("error", np.array([1, 0]), np.array([-1e-12, -1e-8])) == 0
+
+
 def test_settings_are_named_without_their_steps():
     w, _ = work()
     assert set(ALGORITHMS["logit"].answer(w).settings) == {

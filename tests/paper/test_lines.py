@@ -52,6 +52,15 @@ def test_a_file_may_be_torn_anywhere(tmp_path_factory, data):
     assert list(read_results(path).lines) == [*found.lines, key_of(line(9))]
 
 
+def test_a_whole_file_is_not_touched(tmp_path):
+    path = tmp_path / "a.jsonl"
+    write(path)
+    path.chmod(0o400)
+    before = path.stat()
+    mend(path)
+    assert path.stat() == before
+
+
 def test_a_failure_is_to_be_tried_again_and_the_last_line_counts(tmp_path):
     path = tmp_path / "a.jsonl"
     append(path, header())

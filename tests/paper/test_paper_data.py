@@ -120,7 +120,7 @@ def test_who_was_lost_before_a_horizon_is_left_out(tmp_path):
 def test_nobody_was_followed(tmp_path):
     table = patients().assign(days=1.0, death=0)
     write_survival(tmp_path, "heart.csv", table)
-    with pytest.raises(DatasetError, match="earliest horizon"):
+    with pytest.raises(DatasetError, match="no horizon has 10 patients who had died"):
         heart(tmp_path)
 
 
@@ -239,3 +239,84 @@ def test_what_the_files_of_others_call_a_row_number_is_no_feature(tmp_path):
     table = patients()
     write_survival(tmp_path, "heart.csv", table.assign(rownames=np.arange(len(table))))
     assert heart(tmp_path)[0].X.shape[1] == 5
+
+
+def test_who_died_on_the_last_day_of_a_horizon_died_within_it(tmp_path):
+    table = patients()
+    table.loc[:2, "days"], table.loc[:2, "death"] = [91, 91, 92], [1, 0, 1]
+    write_survival(tmp_path, "heart.csv", table)
+    found = heart(tmp_path)[0]
+    kept = np.delete(np.arange(len(table)), 1)  # alive then, and not seen again
+    dead = (table["days"] <= 91) & (table["death"] == 1)
+    assert dead[0]
+    assert not dead[2]
+    assert np.array_equal(found.y, dead[kept].astype(int))
+
+
+def test_a_gap_in_one_of_two_texts_is_a_gap(tmp_path):
+    table = patients().drop(columns=["age", "blood"])
+    table.loc[::40, "sex"] = None
+    write_survival(tmp_path, "heart.csv", table)
+    (sex,) = heart(tmp_path)[0].X.T
+    assert np.array_equal(np.isnan(sex), table["sex"].isna())
+    assert np.array_equal(sex == 1, table["sex"] == "m")
+
+
+def test_a_gap_in_one_of_many_texts_is_none_of_them(tmp_path):
+    table = patients().drop(columns=["age", "sex"])
+    table.loc[::40, "blood"] = None
+    write_survival(tmp_path, "heart.csv", table)
+    assert np.array_equal(heart(tmp_path)[0].X.sum(axis=1) == 0, table["blood"].isna())
+
+
+def test_a_column_of_which_training_rows_know_nothing_goes(tmp_path):
+    table = patients()
+    table["year"] = np.where(np.arange(400) < 30, 1999, 2001)
+    table["death"] = (np.arange(400) % 2 == 0).astype(int)
+    table["days"] = np.where(table["death"] == 1, 50, 4000)
+    table["late"] = np.where(table["year"] > 1999, np.arange(400.0), np.nan)
+    table["constant"] = 7.0
+    write_survival(tmp_path, "heart.csv", table)
+    assert heart(tmp_path)[0].X.shape[1] == 5  # age, sex, three blood groups
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"year": "1999-01-01"}, "column year must have numbers, not such as '1999-01-01'"),
+        ({"days": "9 d"}, "column days must have numbers"),
+        ({"days": -1}, "column days has negative numbers"),
+        ({"death": 2}, r"column death must be 1 \(died\) or 0"),
+        ({"death": "dead"}, "column death must have numbers"),
+        ({"age": np.inf}, "column age has infinite values: leave them empty"),
+        ({"age": 1, "sex": "f", "blood": "A"}, "there is no feature"),
+        (
+            {"sex": [f"p{i}" for i in range(400)]},
+            "column sex has 400 different texts, such as 'p0'",
+        ),
+        ({"year": 2001}, "no horizon has 10 patients"),
+    ],
+)
+def test_a_waiting_list_that_cannot_serve_is_told_why(tmp_path, change, message):
+    write_survival(tmp_path, "heart.csv", patients().assign(**change))
+    with pytest.raises(DatasetError, match=message):
+        heart(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "is no table in CSV and UTF-8: No columns"),
+        (
+            "year,days,death,gr\u00f6\u00dfe\n1,2,1,3\n".encode("latin-1"),
+            "is no table in CSV and UTF-8",
+        ),
+        (b"year;days;death\n1999;4;1\n", "has no column year, days, death .are its columns separa"),
+    ],
+    ids=["empty", "encoding", "semicolons"],
+)
+def test_a_file_that_is_no_table_is_named(tmp_path, content, message):
+    write_survival(tmp_path, "heart.csv", patients())
+    (tmp_path / "survival" / "heart.csv").write_bytes(content)
+    with pytest.raises(DatasetError, match=f"heart.csv {message}"):
+        heart(tmp_path)

@@ -1,6 +1,8 @@
 """Runs and folds: who trains, who tests, what is written down, and what is resumed."""
 
 import json
+import os
+import signal
 from dataclasses import replace
 
 import numpy as np
@@ -8,12 +10,12 @@ import pytest
 from making import column, constant, register
 
 from predictree.exceptions import InvalidInputError
-from predictree.paper import tables
+from predictree.paper import protocol, tables
 from predictree.paper.data import Column
 from predictree.paper.experiments import EXPERIMENTS, seed_of, splits
 from predictree.paper.lines import read_results
 from predictree.paper.protocol import Plan, duration, jobs_of, run
-from predictree.paper.work import Answer
+from predictree.paper.work import Answer, loss_of
 
 BANK = EXPERIMENTS["bank"]
 
@@ -152,13 +154,14 @@ def test_a_header_tells_how_many_rows_of_a_split_test(tmp_path):
 
 
 def test_scores_are_averaged_over_imputations(tmp_path, monkeypatch):
-    seeds = []
+    seeds, said = [], []
 
     def spy(work):
         seeds.append(work.seed)
         assert np.isfinite(work.X).all()
         assert np.isfinite(work.X_test).all()
-        return Answer(np.full(len(work.X_test), float(len(seeds))), {"draw": len(seeds)})
+        said.append(np.random.default_rng(len(seeds)).normal(size=len(work.X_test)))
+        return Answer(said[-1], {"draw": len(seeds)})
 
     register(monkeypatch, "spy", spy)
     gaps = column(gaps=True)
@@ -167,6 +170,8 @@ def test_scores_are_averaged_over_imputations(tmp_path, monkeypatch):
     assert results.headers[0]["imputations"] == 2
     first = next(iter(results.lines.values()))
     assert first["settings"] == [{"draw": 1}, {"draw": 2}]
+    _, test = next(splits(gaps, 0, 2, 0))
+    assert first["loss"] == loss_of("auc", gaps.y[test], np.mean(said[:2], axis=0))
 
 
 def test_several_columns_share_a_file(tmp_path):
@@ -230,14 +235,49 @@ def test_further_runs_and_algorithms_are_added(tmp_path):
     [
         ({"seed": 1}, r"another seed \(0, now 1\)"),
         ({"folds": 4}, r"another folds \(3, now 4\)"),
+        ({"imputations": 3}, r"another imputations \(2, now 3\)"),
+        ({"experiment": EXPERIMENTS["news"]}, r"another experiment \(bank, now news\)"),
+        ({"experiment": replace(BANK, loss="error")}, r"another loss \(auc, now error\)"),
     ],
-    ids=["seed", "folds"],
+    ids=["seed", "folds", "imputations", "experiment", "loss"],
 )
 def test_another_protocol_does_not_mix(tmp_path, change, message):
-    path = tmp_path / "a.jsonl"
-    run(plan("lr"), [column()], path, "", quietly)
+    path, found = tmp_path / "a.jsonl", column(gaps=True)
+    run(plan("lr", runs=1), [found], path, "", quietly)
     with pytest.raises(InvalidInputError, match=message):
-        run(plan("lr", **change), [column()], path, "", quietly)
+        run(replace(plan("lr", runs=1), **change), [found], path, "", quietly)
+
+
+def test_another_split_of_the_same_rows_does_not_mix(tmp_path):
+    path, rows, one = tmp_path / "a.jsonl", np.arange(120), plan("lr", runs=1, folds=None)
+    run(one, [replace(column(), split=(rows[:90], rows[90:]))], path, "", quietly)
+    with pytest.raises(InvalidInputError, match="another split: give the same"):
+        run(one, [replace(column(), split=(rows[:80], rows[80:]))], path, "", quietly)
+
+
+def test_more_folds_than_rows_of_a_class_are_refused(tmp_path):
+    with pytest.raises(InvalidInputError, match="--folds 41: a class has only 40 rows"):
+        run(plan("lr", folds=41), [column()], tmp_path / "a.jsonl", "", quietly)
+
+
+def test_a_loss_that_is_undefined_is_a_failure(tmp_path):
+    found = column()
+    zeros, ones = np.flatnonzero(found.y == 0), np.flatnonzero(found.y)
+    own = replace(found, split=(np.concatenate([zeros[:40], ones]), zeros[40:]))
+    results = run(plan("lr", runs=1, folds=None), [own], tmp_path / "a.jsonl", "", quietly)
+    (line,) = results.lines.values()
+    assert line["loss"] is None
+    assert line["error"] == "InvalidInputError: 1 − AUC needs rows of two classes"
+
+
+def test_a_process_that_is_lost_says_how_to_go_on(tmp_path, monkeypatch):
+    monkeypatch.setattr(protocol, "line_of", dies)
+    with pytest.raises(ChildProcessError, match="give the command again"):
+        run(plan("lr", runs=1, jobs=2), [column()], tmp_path / "a.jsonl", "", quietly)
+
+
+def dies(*task):
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def test_other_data_do_not_mix(tmp_path):

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from making import patients, write_news, write_survival
+from making import patients, register, write_news, write_survival
 
 from predictree.cli import main, reproduce
 from predictree.paper import figure
@@ -99,6 +99,7 @@ def test_patients_with_gaps_at_all_horizons(capsys, tmp_path):
         (["heart-flchain", "--data-dir", "."], "there is no survival/R_flchain.csv.gz"),
         (["toy", "--algorithms", "tops-lrr"], "there is no algorithm 'tops-lrr': use tops-lr"),
         (["toy", "--folds", "3"], "toy has no folds"),
+        (["toy", "--table", "--algorithms", "lr"], "leave out --algorithms"),
         (["toy", "--table"], "toy.jsonl has no results yet: give the command without --table"),
     ],
     ids=lambda value: "-".join(value) if isinstance(value, list) else "",
@@ -118,13 +119,25 @@ def test_what_cannot_be_used_is_1(capsys, tmp_path, monkeypatch, argv, message):
         (["toy", "--runs", "0"], "'0' is not a whole number of at least 1"),
         (["toy", "--folds", "1"], "'1' is not a whole number of at least 2"),
         (["toy", "--imputations", "x"], "'x' is not a whole number of at least 1"),
+        (["toy", "--seed", "-2"], "'-2' is not a whole number of at least 0"),
+        (["toy", "--jobs", "0"], "'0' is not a whole number of at least 1"),
     ],
-    ids=["name", "runs", "folds", "imputations"],
+    ids=["name", "runs", "folds", "imputations", "seed", "jobs"],
 )
 def test_wrong_usage_is_2(capsys, argv, message):
     code, out, err = call(capsys, *argv)
     assert (code, out) == (2, "")
     assert message in err
+
+
+def test_if_every_fit_fails_so_does_the_command(capsys, tmp_path, monkeypatch):
+    def fails(work):
+        raise RuntimeError("no luck\n   today")
+
+    register(monkeypatch, "frail", fails)
+    code, _, err = call(capsys, "toy", "--out", tmp_path, "--algorithms", "frail")
+    assert code == 1
+    assert "error: no fit succeeded, the first for RuntimeError: no luck today\n" in err
 
 
 def test_without_matplotlib_there_is_a_table_and_a_warning(capsys, tmp_path, monkeypatch):

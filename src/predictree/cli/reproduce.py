@@ -51,12 +51,12 @@ def add_to(commands: Any) -> None:
     parser.add_argument("--out", type=Path, default=Path("reproduced"), metavar="DIR")
     parser.add_argument(
         "--jobs",
-        type=int,
+        type=processes,
         default=1,
         metavar="N",
         help="fits at a time, or processes for a ToPs that is alone; -1: all cores",
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="default: 0")
+    parser.add_argument("--seed", type=seed, default=0, metavar="N", help="default: 0")
     parser.add_argument("--table", action="store_true", help="only tables, from what is computed")
 
 
@@ -68,6 +68,16 @@ def count(text: str) -> int:
 def folds(text: str) -> int:
     """Return a number of folds."""
     return _at_least(2, text)
+
+
+def seed(text: str) -> int:
+    """Return a whole number from 0 on."""
+    return _at_least(0, text)
+
+
+def processes(text: str) -> int:
+    """Return a number of processes: from 1 on, or -1 for as many as there are cores."""
+    return -1 if text == "-1" else _at_least(1, text)
 
 
 def _at_least(least: int, text: str) -> int:
@@ -83,6 +93,8 @@ def run(args: argparse.Namespace) -> None:
 
     experiment = EXPERIMENTS[args.name]
     path = args.out / f"{args.name}.jsonl"
+    if args.table and args.algorithms:
+        raise InvalidInputError("--table shows all that is computed: leave out --algorithms")
     results = read_results(path) if args.table else compute(args, experiment, path)
     if not results.lines:
         raise InvalidInputError(f"{path} has no results yet: give the command without --table")
@@ -141,7 +153,9 @@ def write(experiment: Any, results: Any, out: Path) -> None:
         forms.append(".svg")
     except MissingExtraError as error:
         warn(f"no figure: {error}")
-    failed = sum(line["loss"] is None for line in results.lines.values())
-    if failed:
-        warn(f"{failed} fits failed; give the command again to try them again")
     tell(f"{stem}: {', '.join(forms)}")
+    failed = [line["error"] for line in results.lines.values() if line["loss"] is None]
+    if failed and len(failed) == len(results.lines):
+        raise InvalidInputError(f"no fit succeeded, the first for {failed[0]}")
+    if failed:
+        warn(f"{len(failed)} fits failed; give the command again to try them again")

@@ -108,7 +108,8 @@ class Baseline:
 
     def _tuning_rows(self, work: Work) -> IntArray:
         rows = np.arange(len(work.y))
-        if self.tuning_rows is None or len(rows) <= self.tuning_rows:
+        n_classes = len(np.unique(work.y))  # what is left out must have one row of each
+        if self.tuning_rows is None or len(rows) < self.tuning_rows + n_classes:
             return rows
         some, _ = train_test_split(
             rows, train_size=self.tuning_rows, stratify=work.y, random_state=work.seed
@@ -140,7 +141,7 @@ def xgboost(seed: int, **params: Any) -> Any:
     """Return XGBoost, or say how to get it."""
     if find_spec("xgboost") is None:
         raise MissingExtraError(
-            "XGBoost is not here: pip install 'predictree[boosted]', or leave xgboost out of "
+            "XGBoost is not here: pip install 'predictree[boosted]', or name others with "
             "--algorithms"
         )
     return import_module("xgboost").XGBClassifier(n_jobs=1, random_state=seed, **params)

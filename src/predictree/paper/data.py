@@ -34,6 +34,7 @@ from predictree.tree import BoolArray, FloatArray, IntArray
 HORIZONS = {"3 months": 91.0, "1 year": 365.0, "3 years": 1096.0, "10 years": 3652.0}  # in days
 MOSTLY = 0.9  # of a column's values there must be, and of a year's patients known at a horizon
 FEW = 10  # rows of a class below which a horizon is left out
+MOST_LEVELS = 100  # of a column of text; more are names, dates or numbers with words
 TEST_IMAGES = 10_000  # the last of MNIST
 PART_OF_NEWS = ("online_news.csv.gz", "online_news.csv")
 
@@ -152,8 +153,20 @@ SUPPORT2_DROPPED = [  # known only afterwards, or somebody else's prognosis
 def heart(data_dir: Path | None) -> list[Column]:
     """Return your own waiting list; who came before 2000 trains, the others test."""
     table = _survival(data_dir, HEART, HEART_ORIGIN, HEART_COLUMNS)
-    year, days, death = (table.pop(name).to_numpy() for name in HEART_COLUMNS)
+    year, days, death = (_taken(table, name) for name in HEART_COLUMNS)
+    if not np.isin(death, (0, 1)).all():
+        raise DatasetError("column death must be 1 (died) or 0 (alive when last seen)")
+    if (days < 0).any():
+        raise DatasetError("column days has negative numbers: it is from admission on")
     return horizons(_patients(table, days, death == 1, year, 1999))
+
+
+def _taken(table: Any, name: str) -> Any:
+    """Take a column of numbers out of a table."""
+    values = table.pop(name)
+    if values.dtype.kind not in "biuf":
+        raise DatasetError(f"column {name} must have numbers, not such as {values.iloc[0]!r}")
+    return values.to_numpy()
 
 
 def flchain(data_dir: Path | None) -> list[Column]:
@@ -211,7 +224,10 @@ def horizons(patients: Patients) -> list[Column]:
     columns = [_at(patients, X, name, days) for name, days in HORIZONS.items()]
     found = [column for column in columns if column is not None]
     if not found:
-        raise DatasetError("nobody was followed long enough for the earliest horizon, 3 months")
+        raise DatasetError(
+            f"no horizon has {FEW} patients who had died by then and {FEW} who had not, among "
+            "those who train and those who test: there are too few patients, or too few years"
+        )
     return found
 
 
@@ -225,10 +241,11 @@ def _at(patients: Patients, X: FloatArray, name: str, horizon: float) -> Column 
     y = (patients.died & (patients.days <= horizon))[known].astype(np.int64)
     if patients.early is None:
         return Column(name, X[known], y) if _has_both(y) else None
-    early = patients.early[known]
+    early, X = patients.early[known], X[known]
     if not (_has_both(y[early]) and _has_both(y[~early])):
         return None
-    return Column(name, X[known], y, (np.flatnonzero(early), np.flatnonzero(~early)))
+    X = X[:, ~np.isnan(X[early]).all(axis=0)]  # nothing is known of the others
+    return Column(name, X, y, (np.flatnonzero(early), np.flatnonzero(~early)))
 
 
 def _has_both(y: IntArray) -> bool:
@@ -238,25 +255,36 @@ def _has_both(y: IntArray) -> bool:
 def _numbers(table: Any) -> FloatArray:
     """Return the columns that are mostly there, text as one column a level, all in [0, 1].
 
-    Of two levels one column tells; a missing level is none of them.
+    Of two levels one column tells, and has a gap where there was one; of more, a missing level is
+    none of them.
     """
     table = table.loc[:, table.isna().mean() <= 1 - MOSTLY]
-    columns: list[Any] = []
-    for name in table:
-        column = table[name]
-        if column.dtype.kind in "biuf":
-            columns.append(column.to_numpy(dtype=np.float64))
-            continue
-        levels = sorted(column.dropna().unique())
-        columns += [(column == level).to_numpy(dtype=np.float64) for level in _told(levels)]
-    X = np.column_stack(columns)
-    X = X[:, np.nanmax(X, axis=0) > np.nanmin(X, axis=0)]
+    columns = [column for name in table for column in _number_columns(name, table[name])]
+    told = [column for column in columns if np.nanmax(column) > np.nanmin(column)]
+    if not told:
+        raise DatasetError("there is no feature: no column is mostly there and has two values")
+    X = np.column_stack(told)
     low, high = np.nanmin(X, axis=0), np.nanmax(X, axis=0)
     return np.asarray((X - low) / (high - low))
 
 
-def _told(levels: list[Any]) -> list[Any]:
-    return levels[1:] if len(levels) == 2 else levels
+def _number_columns(name: str, column: Any) -> list[FloatArray]:
+    """Return one column of a table as columns of numbers."""
+    if column.dtype.kind in "biuf":
+        numbers = column.to_numpy(dtype=np.float64)
+        if np.isinf(numbers).any():
+            raise DatasetError(f"column {name} has infinite values: leave them empty")
+        return [numbers]
+    levels = sorted(column.dropna().unique(), key=str)
+    if len(levels) > MOST_LEVELS:
+        raise DatasetError(
+            f"column {name} has {len(levels):,} different texts, such as {levels[0]!r}: leave it "
+            "out, or make a number of it"
+        )
+    if len(levels) == 2:
+        second = np.asarray(column == levels[1], dtype=np.float64)
+        return [np.where(column.isna(), np.nan, second)]
+    return [np.asarray(column == level, dtype=np.float64) for level in levels]
 
 
 def _survival(
@@ -271,7 +299,8 @@ def _survival(
     table = _read(path)
     missing = [column for column in columns if column not in table]
     if missing:
-        raise DatasetError(f"{path} has no column {', '.join(missing)}: {origin}")
+        hint = " (are its columns separated by commas?)" if len(table.columns) == 1 else ""
+        raise DatasetError(f"{path} has no column {', '.join(missing)}{hint}: {origin}")
     if table[list(columns)].isna().any(axis=None):
         raise DatasetError(f"{path} has gaps in {', '.join(columns)}: every patient needs these")
     return table
@@ -292,7 +321,10 @@ def _folder(data_dir: Path | None, inside: str, names: tuple[str, ...], origin: 
 def _read(path: Path) -> Any:
     if find_spec("pandas") is None:
         raise MissingExtraError(f"reading {path} needs pandas: pip install 'predictree[frames]'")
-    return import_module("pandas").read_csv(path)
+    try:
+        return import_module("pandas").read_csv(path)
+    except ValueError as error:  # also of its encoding, or for want of any column
+        raise DatasetError(f"{path} is no table in CSV and UTF-8: {error}") from error
 
 
 _last_drawn: dict[str, list[FloatArray]] = {}  # the algorithms of a fold come one after another

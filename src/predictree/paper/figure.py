@@ -9,11 +9,11 @@ from predictree.exceptions import MissingExtraError
 from predictree.paper.algorithms import ALGORITHMS
 from predictree.paper.experiments import Experiment
 from predictree.paper.lines import Results
-from predictree.paper.tables import Row, Table, tables_of
+from predictree.paper.tables import Row, Table, tables_of, title_of
 from predictree.paper.work import LOSSES
 
 HERE, THERE, LEAK = "#1b6ca8", "#b0482f", "#888888"
-ROW, WIDTH = 0.28, 7.0  # inches
+ROW, WIDTH = 0.28, 8.5  # inches
 HIDDEN = ("svg.hashsalt", "predictree")  # the same file for the same numbers
 
 
@@ -47,9 +47,9 @@ def _draw_table(axis: Any, experiment: Experiment, table: Table) -> None:
     axis.set_yticks(range(len(rows)), [row.label for row in rows])
     axis.set_ylim(-0.7, len(rows) - 0.3)
     axis.set_xlabel(LOSSES[experiment.loss])
-    axis.set_title(f"{experiment.title}, {table.name}" if table.name else experiment.title)
+    axis.set_title(title_of(experiment, table))
     axis.grid(axis="x", alpha=0.3)
-    axis.legend(loc="best")
+    axis.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0))
 
 
 def _draw_losses(

@@ -5,6 +5,7 @@ known is not computed again.
 """
 
 import json
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -68,10 +69,14 @@ def _is_json(text: str) -> bool:
 
 
 def mend(path: Path) -> None:
-    """Cut a torn last line off a file, so that lines can be added."""
-    if path.exists():
-        lines = _whole_lines(path)
-        path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    """Cut a torn last line off a file, or end a whole one; what is before it is not touched."""
+    content = path.read_bytes() if path.exists() else b""
+    rest = content[content.rfind(b"\n") + 1 :]
+    if rest and _is_json(rest.decode(errors="replace")):
+        with path.open("ab") as file:
+            file.write(b"\n")
+    elif rest:
+        os.truncate(path, len(content) - len(rest))
 
 
 def append(path: Path, line: dict[str, Any]) -> None:

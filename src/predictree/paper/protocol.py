@@ -6,6 +6,7 @@ import time
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -21,12 +22,12 @@ from predictree.exceptions import InvalidInputError, RareClassWarning
 from predictree.paper.algorithms import find
 from predictree.paper.data import Column, completed
 from predictree.paper.experiments import Experiment, seed_of, splits
-from predictree.paper.lines import Key, Results, append, mend, read_results
+from predictree.paper.lines import Key, Results, append, key_of, mend, read_results
 from predictree.paper.work import Work, loss_of
 from predictree.tree import FloatArray, IntArray
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "joblib", "numba", "pandas", "xgboost")
-FIXED = ("experiment", "loss", "folds", "imputations", "seed", "data")  # for all of a file
+FIXED = ("experiment", "loss", "folds", "imputations", "seed", "data", "split")  # for all of a file
 
 Tell = Callable[[str], None]
 
@@ -81,6 +82,7 @@ def run(plan: Plan, columns: list[Column], path: Path, command: str, tell: Tell)
     """
     for algorithm in find(plan.algorithms):
         algorithm.check()
+    check_folds(plan, columns)
     header = header_of(plan, columns, command)
     known = read_results(path)
     check_same(header, known, path)
@@ -95,6 +97,16 @@ def run(plan: Plan, columns: list[Column], path: Path, command: str, tell: Tell)
         append(path, line)
         progress.add(line, jobs)
     return read_results(path)
+
+
+def check_folds(plan: Plan, columns: list[Column]) -> None:
+    """Raise if a fold would have no row of some class to test on."""
+    for column in columns:
+        rarest = int(np.unique(column.y, return_counts=True)[1].min())
+        if column.split is None and plan.folds is not None and plan.folds > rarest:
+            raise InvalidInputError(
+                f"--folds {plan.folds}: a class has only {rarest} rows, give at most so many folds"
+            )
 
 
 def jobs_of(plan: Plan, columns: list[Column]) -> Iterator[Job]:
@@ -114,7 +126,13 @@ def lines_of(plan: Plan, columns: list[Column], jobs: list[Job]) -> Iterator[dic
         yield from (line_of(*task, plan.jobs) for task in tasks)
         return
     parallel = Parallel(n_jobs=plan.jobs, return_as="generator_unordered")
-    yield from parallel(delayed(line_of)(*task) for task in tasks)
+    try:
+        yield from parallel(delayed(line_of)(*task) for task in tasks)
+    except BrokenExecutor as error:
+        raise ChildProcessError(
+            "a process was killed, perhaps for want of memory: give the command again, which goes "
+            "on where it was, with fewer --jobs"
+        ) from error
 
 
 def line_of(plan: Plan, column: Column, job: Job, processes: int = 1) -> dict[str, Any]:
@@ -130,7 +148,8 @@ def line_of(plan: Plan, column: Column, job: Job, processes: int = 1) -> dict[st
             start = time.perf_counter()  # all algorithms share the draws
             line |= outcome_of(plan, column, job, draws, processes)
         except Exception as error:  # one that fails must not end hours of others
-            line |= {"loss": None, "error": f"{type(error).__name__}: {error}"}
+            told = " ".join(str(error).split())
+            line |= {"loss": None, "error": f"{type(error).__name__}: {told}"}
         line |= {"seconds": round(time.perf_counter() - start, 2)}
     if caught:
         line["warnings"] = sorted({str(warning.message) for warning in caught})
@@ -172,6 +191,7 @@ def header_of(plan: Plan, columns: list[Column], command: str) -> dict[str, Any]
         "imputations": plan.imputations if has_gaps(columns) else None,
         "seed": plan.seed,
         "data": {column.name: digest_of(column) for column in columns},
+        "split": {column.name: split_digest(column) for column in columns if column.split},
         "tested": {column.name: tested(column) for column in columns if column.split},
         "protocol": experiment.protocol,
         "notes": {a.name: a.about for a in find(plan.algorithms) if a.about},
@@ -193,6 +213,13 @@ def digest_of(column: Column) -> dict[str, Any]:
     content = sha256(np.ascontiguousarray(column.X).tobytes() + column.y.tobytes())
     about = {"rows": len(column.y), "features": column.X.shape[1]}
     return {**about, "not_0": int((column.y > 0).sum()), "sha256": content.hexdigest()[:16]}
+
+
+def split_digest(column: Column) -> str:
+    """Return what tells one division into training and test rows from another."""
+    assert column.split is not None
+    train, test = column.split
+    return sha256(train.tobytes() + b" " + test.tobytes()).hexdigest()[:16]
 
 
 def tested(column: Column) -> dict[str, int] | None:
@@ -219,8 +246,10 @@ def check_same(header: dict[str, Any], known: Results, path: Path) -> None:
     """Raise if a file was begun with something that makes its lines incomparable with new ones."""
     for earlier in known.headers:
         for what in FIXED:
-            if earlier[what] != header[what]:
-                told = "" if what == "data" else f" ({earlier[what]}, now {header[what]})"
+            if earlier.get(what, header[what]) != header[what]:
+                told = (
+                    "" if what in ("data", "split") else f" ({earlier[what]}, now {header[what]})"
+                )
                 raise InvalidInputError(
                     f"{path} was begun with another {what}{told}: give the same, or another --out"
                 )
@@ -236,8 +265,7 @@ class Progress:
 
     def add(self, line: dict[str, Any], jobs: list[Job]) -> None:
         """Tell of one more line."""
-        key = line["column"], line["run"], line["fold"], line["algorithm"]
-        self.done.add(key)
+        self.done.add(key_of(line))
         self.seconds[line["algorithm"]].append(line["seconds"])
         where = f"{line['column']}, " if line["column"] else ""
         loss = line["error"] if line["loss"] is None else f"{line['loss']:.4f}"

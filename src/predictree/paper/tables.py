@@ -64,7 +64,8 @@ class Table:
 def tables_of(experiment: Experiment, results: Results) -> list[Table]:
     """Return the tables of an experiment, one for every column that has lines."""
     names = dict.fromkeys(column for header in results.headers for column in header["data"])
-    return [_table(experiment, results, name) for name in names]
+    known = {column for column, *_ in results.lines}
+    return [_table(experiment, results, name) for name in names if name in known]
 
 
 def _table(experiment: Experiment, results: Results, column: str) -> Table:
@@ -170,10 +171,11 @@ def notes_of(experiment: Experiment, results: Results, table: Table) -> list[str
         told.append(
             f"gain and p: {table.reference} against the row; p is the two-sample t-test of the "
             "paper, over runs (over folds if there is one run), p corrected Nadeau and Bengio's "
-            "corrected resampled t-test over all runs and folds. Both are two-sided."
+            "corrected resampled t-test over all runs and folds. Both are two-sided; all are of "
+            "the folds that both rows have."
         )
     if any(row.ours is not None for row in table.rows):
-        told.append("gain of tops, p of tops: our default against the row, p corrected.")
+        told.append("gain of tops, p of tops: the same for our default, p corrected.")
     told += _precision(experiment, results, table)
     ran = [row.algorithm for row in table.rows if row.n and row.algorithm in ALGORITHMS]
     told += [f"{name}: {ALGORITHMS[name].about}" for name in ran if ALGORITHMS[name].about]
@@ -260,7 +262,7 @@ def text(experiment: Experiment, results: Results) -> str:
             for line in grid
         ]
         notes = [f"  {note}" for note in notes_of(experiment, results, table)]
-        parts.append("\n".join([_title(experiment, table), *lines, *notes]))
+        parts.append("\n".join([title_of(experiment, table), *lines, *notes]))
     return "\n\n".join(parts)
 
 
@@ -268,7 +270,7 @@ def markdown(experiment: Experiment, results: Results) -> str:
     """Return the tables for a page."""
     parts = []
     for table in tables_of(experiment, results):
-        lines = [f"## {_title(experiment, table)}", "", _bar(HEADINGS)]
+        lines = [f"## {title_of(experiment, table)}", "", _bar(HEADINGS)]
         lines += [_bar(["---", *["---:"] * (len(HEADINGS) - 1)])]
         lines += [_bar(cells_of(row)) for row in table.rows]
         notes = notes_of(experiment, results, table)
@@ -289,7 +291,7 @@ def latex(experiment: Experiment, results: Results) -> str:
         columns = "l" + "r" * (len(HEADINGS) - 1)
         lines = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", head, r"\midrule", *body]
         notes = [f"% {note}" for note in notes_of(experiment, results, table)]
-        title = f"% {_title(experiment, table)}"
+        title = f"% {title_of(experiment, table)}"
         parts.append("\n".join([title, *notes, *lines, r"\bottomrule", r"\end{tabular}"]))
     return "\n\n".join(parts) + "\n"
 
@@ -324,5 +326,6 @@ def _finite(content: Any) -> Any:
     return None if isinstance(content, float) and not isfinite(content) else content
 
 
-def _title(experiment: Experiment, table: Table) -> str:
+def title_of(experiment: Experiment, table: Table) -> str:
+    """Return the title of one column."""
     return f"{experiment.title}, {table.name}" if table.name else experiment.title

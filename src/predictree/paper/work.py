@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
+from predictree.exceptions import InvalidInputError
 from predictree.tree import FloatArray, IntArray
 
 LOSSES = {"auc": "1 − AUC", "error": "error rate"}
@@ -60,6 +61,8 @@ def scores_of(model: Any, X: FloatArray) -> FloatArray:
 def loss_of(loss: str, y: IntArray, scores: FloatArray) -> float:
     """Return the loss of scores on rows with these labels."""
     if loss == "auc":
+        if np.ptp(y) == 0:
+            raise InvalidInputError("1 − AUC needs rows of two classes")
         return float(1 - roc_auc_score(y, scores))
     decided = np.round(scores, 9) >= 0 if scores.ndim == 1 else scores.argmax(axis=1)
     return float(np.mean(decided != y))
