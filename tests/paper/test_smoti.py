@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import t as t_distribution
 from sklearn.linear_model import LinearRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -92,6 +93,24 @@ def test_lines_of_a_path_are_a_multiple_regression(seed):
     least_squares = LinearRegression().fit(X, y)
     np.testing.assert_allclose(lines.fitted[1:], least_squares.coef_, rtol=1e-6, atol=1e-9)
     assert not scan.free.any()
+
+
+@settings(max_examples=25, deadline=None)
+@given(seeds)
+def test_the_f_test_is_that_of_the_last_variable_of_a_multiple_regression(seed):
+    """Its level is the p-value at which the verdict turns, with the intercept and all used."""
+    X, y = random_data(seed)
+    A = np.column_stack([np.ones(len(y)), X])
+    beta, (rss,), *_ = np.linalg.lstsq(A, y)
+    freedom = len(y) - A.shape[1]
+    error = np.sqrt(rss / freedom * np.linalg.inv(A.T @ A)[3, 3])
+    p = 2 * t_distribution.sf(abs(beta[3] / error), freedom)
+    scan = scan_of(X, y).regress(0).regress(1)
+    verdicts = [
+        Rules(5, np.inf, 5, p * factor, 0.0, 1.0).significant(scan, n_used=2)[2]
+        for factor in (1 - 1e-6, 1 + 1e-6)
+    ]
+    assert verdicts == [False, True]
 
 
 @pytest.fixture(scope="module")
