@@ -7,6 +7,7 @@ from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from predictree import ToPsClassifier, load, save
 from predictree.learners.sized_logistic import SizedLogistic
 
 
@@ -49,3 +50,12 @@ def test_what_it_was_given_stays_as_it_was():
 @parametrize_with_checks([SizedLogistic(solver="newton-cholesky")])
 def test_it_is_a_classifier_like_others(estimator, check):
     check(estimator)
+
+
+def test_a_saved_model_has_it_back(tmp_path):
+    X, y = rows(90, 6)
+    learner = SizedLogistic(solver="newton-cholesky", tol=1e-8)
+    model = ToPsClassifier([("logistic", learner)], max_depth=0, random_state=0).fit(X, y)
+    save(model, tmp_path / "model.tops")
+    again = load(tmp_path / "model.tops")
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))

@@ -5,11 +5,10 @@ the sorted rows of each feature, whatever the number of its nodes.
 
 The trees are those of scikit-learn's ``DecisionTreeClassifier``: a question is x ≤ t, with t midway
 between two neighbouring values in the node; the best has the least Gini index, or, on the last
-level and if asked for, the least error; a node with rows of
-both classes is split even if that gains nothing, for what its children may gain; rows without
-weight do not take part. Settled here: values are compared as doubles. Questions that differ by
-rounding alone are ties, and the lowest feature wins, then the lowest threshold, so that growing
-needs no random numbers.
+level and if asked for, the least error; a node with rows of both classes is split even if that
+gains nothing, for what its children may gain; rows without weight do not take part. Settled here:
+values are compared as doubles. Questions that differ by rounding alone are ties, and the lowest
+feature wins, then the lowest threshold, so that growing needs no random numbers.
 """
 
 from dataclasses import dataclass
