@@ -1,5 +1,7 @@
 """The algorithms that ToPs is compared with, and how they are tuned."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from making import column
@@ -86,6 +88,21 @@ def test_tuning_on_few_rows_is_told_and_trains_on_all(monkeypatch):
     make = Baseline(lambda seed: Counting(random_state=seed), {"max_depth": [1, 2]}, 50)
     assert make(w).settings["tuned_on"] == 50
     assert sizes == [40, 40, 160]
+
+
+def test_rare_labels_are_shared_out_evenly_where_settings_are_chosen():
+    shares = []
+
+    class Counting(DecisionTreeClassifier):
+        def fit(self, X, y):
+            shares.append(y.mean())
+            return super().fit(X, y)
+
+    w, _ = work()
+    rare = replace(w, y=np.r_[np.ones(20, dtype=int), np.zeros(140, dtype=int)])
+    for seed in range(5):
+        Baseline(lambda seed: Counting(), {"max_depth": [1, 2]}, 80)(replace(rare, seed=seed))
+    assert set(shares) == {0.125}
 
 
 @pytest.mark.parametrize("n_left", [0, 1, 2])
