@@ -311,9 +311,10 @@ def test_a_waiting_list_that_cannot_serve_is_told_why(tmp_path, change, message)
             "year,days,death,gr\u00f6\u00dfe\n1,2,1,3\n".encode("latin-1"),
             "is no table in CSV and UTF-8",
         ),
+        (b"year,days,death,age\n", "has no rows"),
         (b"year;days;death\n1999;4;1\n", "has no column year, days, death .are its columns separa"),
     ],
-    ids=["empty", "encoding", "semicolons"],
+    ids=["empty", "encoding", "header", "semicolons"],
 )
 def test_a_file_that_is_no_table_is_named(tmp_path, content, message):
     write_survival(tmp_path, "heart.csv", patients())

@@ -262,7 +262,9 @@ def _numbers(table: Any) -> FloatArray:
     columns = [column for name in table for column in _number_columns(name, table[name])]
     told = [column for column in columns if np.nanmax(column) > np.nanmin(column)]
     if not told:
-        raise DatasetError("there is no feature: no column is mostly there and has two values")
+        raise DatasetError(
+            "there is no feature: give columns that are mostly there and have two values or more"
+        )
     X = np.column_stack(told)
     low, high = np.nanmin(X, axis=0), np.nanmax(X, axis=0)
     return np.asarray((X - low) / (high - low))
@@ -301,6 +303,8 @@ def _survival(
     if missing:
         hint = " (are its columns separated by commas?)" if len(table.columns) == 1 else ""
         raise DatasetError(f"{path} has no column {', '.join(missing)}{hint}: {origin}")
+    if table.empty:
+        raise DatasetError(f"{path} has no rows: {origin}")
     if table[list(columns)].isna().any(axis=None):
         raise DatasetError(f"{path} has gaps in {', '.join(columns)}: every patient needs these")
     return table
