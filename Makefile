@@ -7,7 +7,7 @@ RUN := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)
 .PHONY: demo test lint docs clean
 
 demo: $(VENV)/.package
-	$(RUN)/python -m predictree.demo
+	$(RUN)/python -m predictree.cli.examples
 
 test: lint $(VENV)/.test
 	sh tests/ui/install-browser.sh

@@ -14,7 +14,8 @@ import argparse
 import numpy as np
 
 from predictree import ToPsRegressor
-from predictree.complexity import ball_complexity
+from predictree_paper.complexity import ball_complexity
+from predictree_paper.theorem import paper_bound
 
 ROWS = (250, 1000, 4000)
 LARGEST = 2.4
@@ -31,15 +32,10 @@ def measure(settings, n, seed, delta, fresh):
     rng = np.random.default_rng([seed, n])
     training, held_out = draw(rng, n), draw(rng, n)
     model = SETTINGS[settings]("lr", loss="mae", max_depth=1, random_state=seed).fit(*training)
-    found = model.loss_bound(*held_out, delta, training=training, loss_range=LARGEST).overall
+    found = paper_bound(model, *held_out, delta, training=training, loss_range=LARGEST)
+    theorem, unseen = found.overall, found.held_out.overall
     true = np.abs(model.predict(fresh[0]) - fresh[1]).mean()
-    return (
-        true,
-        found.theorem.empirical,
-        found.theorem.total,
-        found.held_out.loss,
-        found.held_out.bound,
-    )
+    return true, theorem.empirical, theorem.total, unseen.loss, unseen.bound
 
 
 def slope(sizes, prices):

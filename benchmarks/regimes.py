@@ -19,7 +19,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from predictree import ToPsClassifier, ToPsRegressor
-from predictree.datasets import make_regimes
+from predictree.data.datasets import make_regimes
 
 LOGISTIC = LogisticRegression(solver="newton-cholesky", tol=1e-6)
 LEARNERS = {

@@ -19,8 +19,9 @@ import numpy as np
 from sklearn.metrics import log_loss, mean_squared_error, roc_auc_score
 from suite import load
 
-from predictree import ToPsClassifier, ToPsRegressor, search
-from predictree.search import RACES, SEARCHES, most_promising
+from predictree import ToPsClassifier, ToPsRegressor
+from predictree.grow import search_ as search
+from predictree.grow.search_ import RACES, SEARCHES, most_promising
 
 SETS = [
     ("adult", "auc"),

@@ -26,10 +26,10 @@ from suite import bank, load
 
 import predictree
 from predictree import ToPsClassifier, ToPsRegressor
+from predictree.data.splits import candidate_splits
 from predictree.learners import adapt, has_closed_form, resolve_learners
-from predictree.learners.closed_form import Bins, Design, cell_grams, gram_of
-from predictree.simplex import shrunk_log_loss
-from predictree.splits import candidate_splits
+from predictree.learners.forms.design import Bins, Design, cell_grams, gram_of
+from predictree.losses.simplex import shrunk_log_loss
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tests"))

@@ -7,7 +7,7 @@ with the column's most frequent value. Nothing is learned from the target.
 import numpy as np
 import pandas as pd
 
-from predictree.datasets import fetch_bank_marketing
+from predictree_paper.datasets import fetch_bank_marketing
 
 TARGETS = {
     "adult": ("income", "binary"),
@@ -68,7 +68,7 @@ def split_of(data_dir, name, split, n_rows):
 
 def bank_split(data_dir, seed=0):
     """Bank Marketing as in the paper, 62 features in [0, 1]: 32,950 rows, and the rest."""
-    X, y = fetch_bank_marketing(data_dir / "paper", return_X_y=True)
+    X, y, _ = fetch_bank_marketing(data_dir / "paper")
     order = np.random.default_rng(seed).permutation(len(X))
     train, test = order[:32950], order[32950:]
     return X[train], y[train], X[test], y[test]

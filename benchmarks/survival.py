@@ -28,8 +28,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from predictree import ToPsClassifier
-from predictree.survival import ToPsSurvival, horizon_auc
-from predictree.survival.outcome import censoring_curve, read_outcome
+from predictree.estimators.survival import ToPsSurvival, horizon_auc
+from predictree.estimators.survival.outcome import censoring_curve, read_outcome
 
 try:
     from lifelines import CoxPHFitter

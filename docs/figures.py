@@ -2,8 +2,8 @@
 
     python docs/figures.py --data-dir DIR [--only lr | b]
 
-DIR holds ``paper/bank-additional-full.csv.gz`` (UCI Bank Marketing). Needs predictree with its
-extras ``frames`` and ``plot``. The trees are the paper's but for bounds on depth and sizes, without
+DIR holds ``paper/bank-additional-full.csv.gz`` (UCI Bank Marketing). Needs the extras
+``paper`` and ``frames``. The trees are the paper's but for bounds on depth and sizes, without
 which they would have hundreds of nodes, and for racing in place of the exhaustive search of ToPs/B.
 ToPs/LR takes seconds, ToPs/B some minutes. Writes ``docs/images/bank-tops-lr.svg`` and
 ``bank-tops-b.svg``.
@@ -15,9 +15,10 @@ from pathlib import Path
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 
 from predictree import ToPsClassifier
-from predictree.datasets import fetch_bank_marketing
+from predictree_paper.datasets import fetch_bank_marketing
 
 IMAGES = Path(__file__).with_name("images")
 N_TRAIN = 32_950  # of 41,188: four folds in five
@@ -39,14 +40,15 @@ def main() -> None:
     parser.add_argument("--data-dir", type=Path, required=True)
     parser.add_argument("--only", choices=LEARNERS)
     args = parser.parse_args()
-    X, y = fetch_bank_marketing(args.data_dir / "paper", return_X_y=True, as_frame=True)
+    values, y, names = fetch_bank_marketing(args.data_dir / "paper")
+    X = pd.DataFrame(values, columns=names)
     order = np.random.default_rng(0).permutation(len(X))
     train, test = order[:N_TRAIN], order[N_TRAIN:]
     mpl.use("Agg")
     mpl.rcParams["svg.hashsalt"] = "predictree"  # the same file every time
     for name in [args.only] if args.only else LEARNERS:
         model = ToPsClassifier.paper(LEARNERS[name], random_state=0, verbose=1, **BOUNDS[name])
-        model.fit(X.iloc[train], y.iloc[train])
+        model.fit(X.iloc[train], y[train])
         print(model.export_text(), model.verdict_, sep="\n")
         draw(model, X.iloc[test], IMAGES / f"bank-tops-{name}.svg")
 

@@ -4,6 +4,8 @@ Properties are tested on the same examples in every run; HYPOTHESIS_PROFILE=defa
 """
 
 import os
+from copy import copy
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -70,3 +72,11 @@ HELD_OUT = {
     "min_gain_se": 0.0,
 }
 """The paper's parts and weights, for tests of what happens to them."""
+
+
+def remade(estimator, **changes):
+    """Return the estimator around a model with other fields, or others in its account."""
+    other, model = copy(estimator), estimator.model_
+    told = {name: changes.pop(name) for name in list(changes) if hasattr(model.account, name)}
+    other.model_ = replace(model, account=replace(model.account, **told), **changes)
+    return other

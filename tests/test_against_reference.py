@@ -11,7 +11,8 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from predictree import ToPsClassifier, ToPsRegressor, weights
+from predictree import ToPsClassifier, ToPsRegressor
+from predictree.grow import weights
 from reference.losses import LOSSES
 from reference.naive import NaiveToPs
 

@@ -9,7 +9,7 @@ from sklearn.linear_model import LinearRegression
 
 from conftest import HELD_OUT
 from predictree import ToPsClassifier, ToPsRegressor
-from predictree.exceptions import InvalidInputError
+from predictree.errors import InvalidInputError
 
 NAP = 0.1
 
@@ -29,7 +29,7 @@ class Sleepy(RegressorMixin, BaseEstimator):
         return self.model_.predict(X)
 
 
-@pytest.mark.filterwarnings("ignore::predictree.exceptions.LearnerFailedWarning")
+@pytest.mark.filterwarnings("ignore::predictree.errors.LearnerFailedWarning")
 @pytest.mark.parametrize("settings", [{}, HELD_OUT])
 @pytest.mark.parametrize("limit", [0.0, 0.3, 1.2, 4.0])
 def test_no_fit_is_begun_after_the_deadline_and_the_model_is_complete(
@@ -51,7 +51,7 @@ def test_no_fit_is_begun_after_the_deadline_and_the_model_is_complete(
     assert Sleepy.fits <= max(round(limit / NAP), needed)
 
 
-@pytest.mark.filterwarnings("ignore::predictree.exceptions.LearnerFailedWarning")
+@pytest.mark.filterwarnings("ignore::predictree.errors.LearnerFailedWarning")
 def test_learners_that_had_no_time_are_left_out(regimes, monkeypatch):
     X, y = regimes
     Sleepy.fits = 0

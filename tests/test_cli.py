@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import tomllib
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +15,10 @@ import pytest
 from sklearn.svm import SVR
 
 import predictree
-from predictree import ToPsRegressor
+from predictree import ToPsRegressor, cli
 from predictree.cli import console, csvfile, main, tables
 from predictree.cli.doctor import CORE, EXTRAS
-from predictree.survival import ToPsSurvival
+from predictree.estimators.survival import ToPsSurvival
 
 ROOT = Path(__file__).parents[1]
 
@@ -95,13 +96,43 @@ def test_without_a_command_help_leads_with_examples(capsys):
 
 @pytest.mark.parametrize(
     "command",
-    ["demo", "fit", "predict", "explain", "show", "report", "view", "reproduce", "doctor"],
+    ["demo", "fit", "predict", "explain", "show", "report", "view", "doctor"],
 )
 def test_help_of_a_command_leads_with_examples(capsys, command):
     code, out, _ = run(capsys, command, "--help")
     assert code == 0
     assert out.index("examples:") < out.index("options:")
     assert f"  predictree {command} " in out
+
+
+def plugins(monkeypatch, **modules):
+    """Let other packages bring commands: names and the modules that have them."""
+    points = [EntryPoint(name, module, cli.PLUGINS) for name, module in modules.items()]
+    monkeypatch.setattr(cli, "entry_points", lambda group: points)
+
+
+def test_another_package_may_bring_a_command(capsys, monkeypatch):
+    plugins(monkeypatch, versions="predictree.cli.doctor")  # adds itself as doctor, again
+    monkeypatch.setattr(cli, "COMMANDS", ())
+    code, out, _ = run(capsys, "doctor", "--json")
+    assert code == 0
+    assert json.loads(out)["predictree"] == predictree.__version__
+
+
+@pytest.mark.parametrize("words", [[], ["toy"], ["--table"], ["bank", "--out", "x"], ["--help"]])
+def test_a_command_that_is_not_installed_says_what_to_install(capsys, monkeypatch, words):
+    plugins(monkeypatch)
+    told = "error: the command reproduce is not installed: pip install 'predictree[paper]'\n"
+    assert run(capsys, "reproduce", *words) == (1, "", told)
+
+
+def test_a_command_that_cannot_be_loaded_says_what_to_install(capsys, monkeypatch):
+    plugins(monkeypatch, reproduce="no_such_package.command", other="no_such_package.command")
+    code, out, err = run(capsys, "reproduce", "toy")
+    assert (code, out) == (1, "")
+    assert "No module named 'no_such_package'): pip install 'predictree[paper]'" in err
+    assert "pip install 'no_such_package'" in run(capsys, "other")[2]
+    assert "needs pip install 'predictree[paper]'" in run(capsys, "--help")[1]
 
 
 def test_version(capsys):
@@ -535,8 +566,8 @@ def test_other_models_are_for_python(capsys, here, regimes):
 
 
 def test_show_builds_no_learner(capsys, fitted, monkeypatch):
-    monkeypatch.setattr("predictree.persistence.from_record", None)
-    monkeypatch.setattr("predictree.persistence._skops", None)
+    monkeypatch.setattr("predictree.publish.files.archive.from_record", None)
+    monkeypatch.setattr("predictree.publish.files.archive._skops", None)
     code, out, _ = run(capsys, "show", fitted / "value")
     assert code == 0
     assert out.startswith("all rows: ")

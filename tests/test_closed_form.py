@@ -11,14 +11,14 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-from predictree import kernels
+from predictree.data.splits import candidate_splits
 from predictree.learners import Bins, Cuts, Design, adapt, closed_form, has_closed_form
 from predictree.learners.adapter import weight_keyword
-from predictree.learners.closed_form import cell_grams, gram_of, training_sums
-from predictree.learners.least_squares import solve_least_squares
-from predictree.learners.linear import LinearForm
-from predictree.splits import candidate_splits
-from predictree.tree import Split
+from predictree.learners.forms import kernels
+from predictree.learners.forms.design import cell_grams, gram_of, training_sums
+from predictree.learners.forms.least_squares import solve_least_squares
+from predictree.learners.forms.linear import LinearForm
+from predictree.model.tree import Split
 
 
 def scores_of(X, y, estimator, *, k, feature=0, weight=None, fold=None, proper=False):

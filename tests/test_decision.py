@@ -4,26 +4,27 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from predictree.grow.appraisal import Site
+from predictree.grow.decision import decide, rehearsed
+from predictree.grow.grower import Grower
+from predictree.grow.mixing import Mixer
+from predictree.grow.search_ import SEARCHES, Limits, Search, exhaustive, racing
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from conftest import HELD_OUT
-from predictree import ToPsClassifier, ToPsRegressor, decision
-from predictree import search as search_module
-from predictree.appraisal import Site
-from predictree.decision import decide, rehearsed
-from predictree.execution import Executor
-from predictree.grower import Grower
-from predictree.kernels import mixtures_of_sides
+from predictree import ToPsClassifier, ToPsRegressor
+from predictree.data.partition import Partition
+from predictree.grow import decision
+from predictree.grow import search_ as search_module
+from predictree.grow.combine.kernels import mixtures_of_sides
+from predictree.grow.problem import Problem, Seeds
 from predictree.learners import adapt, resolve_learners
-from predictree.learners.logistic import LogisticForm
+from predictree.learners.forms.logistic import LogisticForm
 from predictree.losses import AUC, LogLoss, SquaredError
-from predictree.mixing import Mixer
-from predictree.partition import Partition
-from predictree.problem import Problem, Seeds
-from predictree.search import SEARCHES, Limits, Search, exhaustive, racing
-from predictree.simplex import shrunk_log_loss
+from predictree.losses.simplex import shrunk_log_loss
+from predictree.run.tasks import Executor
 
 LIMITS = Limits(9, 1, 20, 10, 0.0, (1.645, 1.645))
 REGRESSORS = [LinearRegression(), DecisionTreeRegressor(max_depth=2, random_state=0)]

@@ -22,15 +22,16 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
 from conftest import HELD_OUT, Raises, Spy
-from predictree import ToPsClassifier, ToPsRegressor, weights
-from predictree.exceptions import (
+from predictree import ToPsClassifier, ToPsRegressor
+from predictree.errors import (
     InvalidInputError,
     LearnerFailedWarning,
     NoPredictorError,
     SampleWeightError,
     UndefinedLossWarning,
 )
-from predictree.parameters import of_root_and_below, standard_errors
+from predictree.estimators.parameters import of_root_and_below, standard_errors
+from predictree.grow import weights
 
 PARTS = (0.75, 0.15, 0.10)
 

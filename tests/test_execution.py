@@ -8,7 +8,8 @@ import pytest
 from joblib import cpu_count, parallel_config
 from threadpoolctl import threadpool_info
 
-from predictree.execution import MAX_WARNINGS, Executor, Failure, attempt, muted_warnings
+from predictree.run.guard import MAX_WARNINGS, Failure, attempt, muted_warnings
+from predictree.run.tasks import Executor
 
 
 def square(x):

@@ -21,10 +21,10 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 import predictree
-from conftest import HELD_OUT
+from conftest import HELD_OUT, remade
 from predictree import ToPsClassifier, ToPsRegressor
-from predictree.exceptions import DamagedModelError, InvalidInputError, MissingExtraError
-from predictree.inspection import contributions, explain
+from predictree.errors import DamagedModelError, InvalidInputError, MissingExtraError
+from predictree.explain import contributions, explain
 
 
 def in_order(parts):
@@ -225,8 +225,7 @@ def test_log_odds_are_not_a_sum_and_said_to_be_none(regimes):
 def test_an_older_model_has_no_baseline(regimes):
     X, y = regimes
     model = ToPsRegressor("lr", random_state=0).fit(X, y)
-    del model.backgrounds_
-    found = model.explain(X[0])
+    found = remade(model, backgrounds=()).explain(X[0])
     assert "fit again" in found.paths[0].parts[0].reason
     assert found.unexplained == pytest.approx(found.scores)
 
@@ -244,12 +243,11 @@ def test_a_file_with_means_of_another_tree_is_refused(regimes, tmp_path):
     model = ToPsRegressor("lr", max_depth=1, random_state=0).fit(X, y)
     (background,) = model.backgrounds_
     for wrong in (
-        (),
+        (background, background),
         (replace(background, mean=background.mean[:1]),),
         (replace(background, missing=background.missing.astype(int)),),
     ):
-        model.backgrounds_ = wrong
-        predictree.save(model, tmp_path / "m.tops")
+        predictree.save(remade(model, backgrounds=wrong), tmp_path / "m.tops")
         with pytest.raises(DamagedModelError, match="the means of nodes"):
             predictree.load(tmp_path / "m.tops")
 

@@ -13,9 +13,9 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.svm import SVC
 
 from predictree import ToPsClassifier, ToPsRegressor, partition_by_time
-from predictree.exceptions import InvalidInputError, RareClassWarning
+from predictree.errors import InvalidInputError, RareClassWarning
 from predictree.learners.views import native_view, numeric_view, prepared
-from predictree.schema import Schema
+from predictree.model.schema import Schema
 
 N = 600
 
@@ -291,7 +291,7 @@ def test_gaps(imputation):
 
 
 def test_mice_draws_differ_and_keep_what_is_known():
-    from predictree.imputation import draw
+    from predictree.data.imputation import draw
 
     frame, _ = table()
     schema = Schema.of(frame)

@@ -2,18 +2,18 @@
 
 import numpy as np
 import pytest
+from predictree.grow.appraisal import ITSELF, Candidate, Side
+from predictree.grow.grower import Grower
+from predictree.grow.search_ import Limits
+from predictree.grow.weights import weigh
 from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeRegressor
 
-from predictree.appraisal import ITSELF, Candidate, Side
-from predictree.execution import Executor
-from predictree.grower import Grower
+from predictree.data.partition import Partition
+from predictree.grow.problem import ROOT_PATH, Problem, Seeds
 from predictree.learners import adapt
 from predictree.losses import SquaredError
-from predictree.partition import Partition
-from predictree.problem import ROOT_PATH, Problem, Seeds
-from predictree.search import Limits
-from predictree.weights import weigh
+from predictree.run.tasks import Executor
 
 
 def limits(**changes):

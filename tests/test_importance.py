@@ -10,8 +10,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from conftest import HELD_OUT
 from predictree import ToPsClassifier, ToPsRegressor
-from predictree.exceptions import InvalidInputError
-from predictree.inspection import coefficients, region_importance
+from predictree.errors import InvalidInputError
+from predictree.explain import coefficients, importances
 
 
 @pytest.fixture(scope="module")
@@ -99,9 +99,11 @@ def test_the_importance_is_of_the_region(regimes):
     model = ToPsRegressor("lr", max_depth=1, random_state=0, **HELD_OUT).fit(X[:400], y[:400])
     _, right = model.tree_[0].children
     own = [p for p in model.tree_.predictors if p.trained_on == right]
-    found = region_importance(model, X[400:], y[400:], right, random_state=0, n_repeats=20)
-    assert [f.trained_on for f in found][-1:] == [p.trained_on for p in own]
-    mine = found[-1]
+    found = importances(model, X[400:], y[400:], node=right, n_repeats=20)
+    assert [f.trained_on for f in found.lines][-1:] == [p.trained_on for p in own]
+    assert list(found.to_frame().index)[-1] == f"linear of node {right}"
+    mine = found.lines[-1]
+    assert (mine.node, mine.rule) == (right, "x0 ≥ 0.5")
     within = X[400:, 0] == 1
     assert mine.n_rows == within.sum()
     assert mine.loss == pytest.approx(
@@ -111,7 +113,7 @@ def test_the_importance_is_of_the_region(regimes):
     # exchanging independent values doubles their variance: slope² · 2 Var
     spread = 2 * 2.0**2 * X[400:][within][:, 1].var()
     assert mine.mean["x1"] == pytest.approx(spread, rel=0.25)
-    assert mine.std["x1"] > 0
+    assert mine.spread["x1"] > 0
 
 
 def test_any_learner_class_labels_weights_and_gaps(patients):
@@ -126,10 +128,8 @@ def test_any_learner_class_labels_weights_and_gaps(patients):
         feature_roles={"idle": "ignore"},
     ).fit(frame, label)
     weight = np.ones(len(frame))
-    (one,) = region_importance(model, frame, label, 0, random_state=0, n_repeats=2)
-    (two,) = region_importance(
-        model, frame, label, 0, sample_weight=weight, random_state=0, n_repeats=2
-    )
+    (one,) = importances(model, frame, label, node=0, n_repeats=2).lines
+    (two,) = importances(model, frame, label, node=0, sample_weight=weight, n_repeats=2).lines
     assert one.mean == pytest.approx(two.mean)
     assert list(one.mean) == ["sex", "dose", "age", "site"]
     assert max(one.mean, key=one.mean.get) in ("sex", "dose")
@@ -140,10 +140,11 @@ def test_any_learner_class_labels_weights_and_gaps(patients):
     [
         (lambda m, X, y: coefficients(m, 99), "node=99: it must be a whole number below"),
         (lambda m, X, y: coefficients(m, 0, tree=1), "tree=1: it must be a whole number below 1"),
-        (lambda m, X, y: region_importance(m, X, y, 0, n_repeats=0), "n_repeats=0"),
-        (lambda m, X, y: region_importance(m, X[:9], y, 0), "y has 600 labels, and X 9 rows"),
-        (lambda m, X, y: region_importance(m, X[:0], y[:0], 0), "0 sample"),
-        (lambda m, X, y: region_importance(m, X, y + 5, 0), "does not know as a class"),
+        (lambda m, X, y: importances(m, X, y, node=0, n_repeats=0), "n_repeats=0"),
+        (lambda m, X, y: importances(m, X[:9], y, node=0), r"shape \(600,\), and X 9 rows"),
+        (lambda m, X, y: importances(m, X[:0], y[:0], node=0), "no row of X"),
+        (lambda m, X, y: importances(m, X, y + 5, node=0), "is no class of the model"),
+        (lambda m, X, y: importances(m, X, y, node=9), "node=9: it must be a whole number below"),
     ],
 )
 def test_what_cannot_be_told_says_why(regimes, call, message):
@@ -158,7 +159,7 @@ def test_a_node_without_rows(regimes):
     X, y = regimes
     model = ToPsRegressor("lr", max_depth=1, random_state=0).fit(X, y)
     with pytest.raises(InvalidInputError, match="no row of X falls in node 1"):
-        region_importance(model, X[X[:, 0] == 1], y[X[:, 0] == 1], 1)
+        importances(model, X[X[:, 0] == 1], y[X[:, 0] == 1], node=1)
 
 
 def test_a_link_is_not_linear(regimes):

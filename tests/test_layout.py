@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from predictree.inspection.layout import bands, spread
+from predictree.explain.layout import bands, spread
 
 GAP = 3.0
 

@@ -15,7 +15,7 @@ from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-from predictree.exceptions import InvalidInputError, SampleWeightError
+from predictree.errors import InvalidInputError, SampleWeightError
 from predictree.learners import PRESETS, adapt, presets, resolve_learners
 from predictree.learners.adapter import seeded, take_rows, takes_missing_values, weight_keyword
 

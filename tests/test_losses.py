@@ -6,16 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics
 
-from predictree.exceptions import InvalidInputError
-from predictree.losses import (
-    AUC,
-    LOSSES,
-    Judged,
-    decide,
-    probabilities,
-    resolve_loss,
-    tolerance,
-)
+from predictree.errors import InvalidInputError
+from predictree.losses import AUC, LOSSES, Judged, resolve_loss, tolerance
+from predictree.model.outputs import decide, probabilities
 from reference import losses as naive
 
 ALL = [(task, name) for task, losses in LOSSES.items() for name in losses]

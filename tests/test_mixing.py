@@ -20,11 +20,11 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from conftest import Spy
 from predictree import ToPsClassifier, ToPsRegressor
-from predictree.exceptions import InvalidInputError
-from predictree.kernels import mixtures_of_sides
+from predictree.data.partition import assign_folds
+from predictree.errors import InvalidInputError
+from predictree.grow.combine.kernels import mixtures_of_sides
 from predictree.losses import AUC, CallableLoss, Judged, LogLoss, SquaredError
-from predictree.partition import assign_folds
-from predictree.simplex import shrunk_log_loss, simplex_quadratic
+from predictree.losses.simplex import shrunk_log_loss, simplex_quadratic
 
 LEARNERS = [("linear", LinearRegression(tol=1e-12)), ("tree", DecisionTreeRegressor(max_depth=3))]
 
@@ -221,7 +221,7 @@ class Slow(RegressorMixin, BaseEstimator):
         return self.model_.predict(X)
 
 
-@pytest.mark.filterwarnings("ignore::predictree.exceptions.LearnerFailedWarning")
+@pytest.mark.filterwarnings("ignore::predictree.errors.LearnerFailedWarning")
 def test_a_learner_that_fails_below_is_left_out_of_the_mixtures_there(regimes):
     X, y = regimes
     learners = [("slow", Slow()), ("linear", LinearRegression(tol=1e-12))]

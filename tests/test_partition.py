@@ -3,8 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from predictree.exceptions import InvalidInputError
-from predictree.partition import (
+from predictree.data.partition import (
     Partition,
     assign_folds,
     blocks,
@@ -14,6 +13,7 @@ from predictree.partition import (
     hold_out,
     row_keys,
 )
+from predictree.errors import InvalidInputError
 
 SHARES = (0.75, 0.15, 0.10)
 

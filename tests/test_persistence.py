@@ -5,6 +5,7 @@ import stat
 import sys
 import zipfile
 from copy import copy
+from dataclasses import replace
 from pathlib import Path
 
 import joblib
@@ -18,18 +19,19 @@ from sklearn.model_selection import KFold
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
+from conftest import remade
 from predictree import ToPsClassifier, ToPsRegressor, export_text, load, save
-from predictree.exceptions import (
+from predictree.errors import (
     DamagedModelError,
     InvalidInputError,
     MissingExtraError,
     ModelVersionWarning,
     UntrustedTypeError,
 )
-from predictree.inspection.summary import summarise
-from predictree.persistence import HEADER, PROTOCOL, dumps, loads
-from predictree.records import from_record, to_record
-from predictree.survival import ToPsSurvival
+from predictree.estimators.files import dumps, loads
+from predictree.estimators.survival import ToPsSurvival
+from predictree.explain.summary import summarise
+from predictree.publish.files.archive import HEADER, PROTOCOL
 
 N = 700
 QUICK = {"validation": 2, "random_state": 0, "max_depth": 1, "min_gain_se": 0.0}
@@ -177,11 +179,20 @@ def test_a_loaded_model_can_be_fitted_again(fitted):
 
 
 def test_a_parameter_that_a_file_does_not_know_has_its_default(fitted):
-    older = copy(fitted)
-    del older.n_imputations
-    again = from_record(to_record(older))
+    settings = fitted.model_.settings
+    known = {key: value for key, value in settings.parameters.items() if key != "n_imputations"}
+    older = remade(fitted, settings=replace(settings, parameters=known))
+    again = loads(dumps(older))
     assert again.get_params() == fitted.get_params()
     assert same(fitted, again, X)
+
+
+def test_parameters_are_those_of_the_fit(fitted):
+    changed = copy(fitted).set_params(max_depth=7, loss="auc", learners="paper")
+    again = loads(dumps(changed))
+    assert again.get_params() == fitted.get_params()
+    again.learners = again.learners + "?"
+    assert loads(dumps(again)).get_params() == fitted.get_params()
 
 
 def test_a_loaded_model_can_be_saved_again(fitted):
@@ -279,11 +290,14 @@ def test_lightgbm_needs_trust():
     assert same(model, loads(dumps(model), trusted=caught.value.types), X)
 
 
+class Strange(LogisticRegression):
+    def fit(self, X, y, sample_weight=None):
+        self.strange = (i for i in range(3))
+        return super().fit(X, y, sample_weight)
+
+
 def test_a_learner_that_cannot_be_saved_is_an_error():
-    learner = LogisticRegression()
-    learner.strange = (i for i in range(3))
-    model = ToPsClassifier("lr", **LONE).fit(X, two)
-    model.learners = [("a", learner)]
+    model = ToPsClassifier([("a", Strange())], **LONE).fit(X, two)
     with pytest.raises(InvalidInputError, match=r"cannot be saved.*joblib"):
         dumps(model)
 
@@ -384,7 +398,7 @@ def test_another_scikit_learn_is_told(fitted, tmp_path):
     assert caught[0].filename == __file__
 
 
-@pytest.mark.filterwarnings("ignore::predictree.exceptions.ModelVersionWarning")
+@pytest.mark.filterwarnings("ignore::predictree.errors.ModelVersionWarning")
 def test_files_of_older_protocols_can_be_read():
     """Each was written when its protocol was new, and must not be written again."""
     folder = Path(__file__).parent / "files"

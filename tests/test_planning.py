@@ -18,12 +18,12 @@ from sklearn.model_selection import KFold
 from conftest import HELD_OUT, Raises, Spy
 from predictree import ToPsClassifier, ToPsRegressor
 from predictree.cli import main
-from predictree.costs import Costs, LearnerCost
-from predictree.exceptions import InvalidInputError, LearnerFailedWarning, NoPredictorError
+from predictree.errors import InvalidInputError, LearnerFailedWarning, NoPredictorError
 from predictree.learners import adapt
-from predictree.measuring import NOTHING, Growth, memory_of, nested_samples, timed, weighed
-from predictree.memory import MemoryLimit, bytes_of, in_words
-from predictree.planning import Course, Forecast, Forecaster, OneFit, Plan, duration
+from predictree.run.costs import Costs, LearnerCost
+from predictree.run.measuring import NOTHING, Growth, memory_of, nested_samples, timed, weighed
+from predictree.run.memory import MemoryLimit, bytes_of, in_words
+from predictree.run.planning import Course, Forecast, Forecaster, OneFit, Plan, duration
 
 MB = 10**6
 
@@ -203,13 +203,13 @@ def test_a_first_fit_is_not_timed(regimes, monkeypatch):
         before.append(len(fits))
         return timed(work)
 
-    monkeypatch.setattr("predictree.costs.timed", noted)
+    monkeypatch.setattr("predictree.run.costs.timed", noted)
     ToPsRegressor([("counts", Counts())], max_depth=0, random_state=0).plan(X, y)
     assert before[0] > 0
 
 
 def test_a_slow_fit_is_not_repeated_on_more_rows(clock, monkeypatch):
-    monkeypatch.setattr("predictree.costs.PATIENCE", 0.1)
+    monkeypatch.setattr("predictree.run.costs.PATIENCE", 0.1)
     Slow.seen = []
     X = np.random.default_rng(0).normal(size=(5000, 2))
     ToPsRegressor([("slow", Slow())], max_depth=0).plan(X, X[:, 0])

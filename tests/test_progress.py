@@ -10,8 +10,8 @@ import pytest
 from sklearn.base import clone
 
 from predictree import ToPsClassifier, ToPsRegressor
-from predictree import progress as module
-from predictree.progress import LiveLine
+from predictree.run import progress as module
+from predictree.run.progress import LiveLine
 
 callback = pytest.importorskip("sklearn.callback")
 
@@ -120,7 +120,7 @@ def test_no_other_thread_computes_the_loss(regimes, monkeypatch):
     assert threads == {threading.current_thread()}
 
 
-@pytest.mark.filterwarnings("ignore::predictree.exceptions.LearnerFailedWarning")
+@pytest.mark.filterwarnings("ignore::predictree.errors.LearnerFailedWarning")
 def test_a_task_that_ran_out_of_time_ends(regimes):
     recorder = Recorder()
     ToPsRegressor("lr", time_limit=0).set_callbacks(recorder).fit(*regimes)

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,16 +10,10 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from conftest import HELD_OUT
 from predictree import ToPsClassifier, ToPsRegressor
-from predictree.exceptions import InvalidInputError, MissingExtraError
-from predictree.inspection.regions import (
-    Rows,
-    importances,
-    learner_map,
-    model_scores,
-    root_scores,
-    rule_of,
-    scorecard,
-)
+from predictree.errors import InvalidInputError, MissingExtraError
+from predictree.explain import importances, learner_map, scorecard
+from predictree.explain.regions import root_scores
+from predictree.explain.rows import Rows
 
 
 def make(n, seed):
@@ -45,7 +40,7 @@ def classes():
 
 
 def test_rules_in_one_line(value):
-    assert [rule_of(value, node) for node in range(3)] == ["all rows", "x0 < 0.5", "x0 ≥ 0.5"]
+    assert [value.model_.rule(node) for node in range(3)] == ["all rows", "x0 < 0.5", "x0 ≥ 0.5"]
 
 
 def test_losses_are_those_of_the_rows_of_a_leaf(value):
@@ -89,10 +84,9 @@ def test_without_data_the_held_out_rows_judge(value):
 
 
 def test_undefined_losses_and_empty_leaves(classes):
-    classes.loss_, kept = ToPsClassifier("lr", loss="auc").fit(X, label).loss_, classes.loss_
+    auc = ToPsClassifier("lr", loss="auc").fit(X, label).loss_
     one_class = (X_new[:, 0] == 1) & (label_new == "up")
-    card = scorecard(classes, X_new[one_class], label_new[one_class])
-    classes.loss_ = kept
+    card = scorecard(replace(classes.model_, loss=auc), X_new[one_class], label_new[one_class])
     empty, some = card.regions
     assert (empty.n, empty.base_rate, empty.loss, empty.gain_interval) == (0, None, None, None)
     assert (some.n, some.base_rate, some.loss) == (one_class.sum(), (0.0, 1.0), None)
@@ -114,21 +108,22 @@ def test_one_of_x_and_y_is_not_enough(value):
 
 
 def test_scores_of_the_model_are_its_predictions(classes):
-    features = Rows.of(classes, X_new, label_new).features
-    assert (model_scores(classes, features)[:, 1] - 0.5 == classes.decision_function(X_new)).all()
+    model = classes.model_
+    codes = Rows.of(model, X_new, label_new).codes
+    assert (model.scores(codes)[:, 1] - 0.5 == classes.decision_function(X_new)).all()
 
 
 def test_the_root_of_a_tree_of_single_predictors():
     model = ToPsRegressor("lr", **HELD_OUT, max_depth=1, random_state=0).fit(X, y)
     trained = model.partition_ == 0
     alone = LinearRegression().fit(X[trained], y[trained])
-    np.testing.assert_allclose(root_scores(model, X_new)[:, 0], alone.predict(X_new))
+    np.testing.assert_allclose(root_scores(model.model_, X_new)[:, 0], alone.predict(X_new))
 
 
 def test_a_lone_root_is_its_own_root():
     learners = [("linear", LinearRegression()), ("logistic", LogisticRegression())]
     model = ToPsClassifier(learners, max_depth=0, validation=2, random_state=0).fit(X, label)
-    np.testing.assert_allclose(root_scores(model, X_new), model_scores(model, X_new))
+    np.testing.assert_allclose(root_scores(model.model_, X_new), model.model_.scores(X_new))
     assert learner_map(model).by_learner.sum() == pytest.approx(1)
 
 
@@ -144,17 +139,17 @@ def test_features_matter_where_they_act(value):
 
 
 def test_shuffled_rows_stay_in_their_region(value):
-    rows = Rows.of(value, X_new, y_new)
+    rows = Rows.of(value.model_, X_new, y_new)
     changed = rows.shuffled(1, np.random.default_rng(0))
-    assert (changed != rows.features).any(axis=0).tolist() == [False, True, False, False]
+    assert (changed != rows.codes).any(axis=0).tolist() == [False, True, False, False]
     for leaf in (1, 2):
-        here = rows.leaf == leaf
-        assert sorted(changed[here, 1]) == sorted(rows.features[here, 1])
+        here = rows.region == leaf
+        assert sorted(changed[here, 1]) == sorted(rows.codes[here, 1])
 
 
 def test_of_many_rows_some_are_drawn(value):
-    some = Rows.of(value, X_new, y_new).drawn(50, np.random.default_rng(0))
-    assert (len(some.features), len(some.y), len(some.leaf)) == (50, 50, 50)
+    some = Rows.of(value.model_, X_new, y_new).drawn(50, np.random.default_rng(0))
+    assert (len(some.codes), len(some.y), len(some.region)) == (50, 50, 50)
     assert importances(value, X_new, y_new, max_rows=50, n_repeats=1).mean.shape == (2, 4)
 
 
@@ -185,7 +180,8 @@ def test_several_trees_and_filled_gaps():
     model = ToPsRegressor(
         "lr", imputation="mice", n_imputations=2, max_depth=1, validation=2, random_state=0
     ).fit(gaps, y)
-    assert (model_scores(model, model._features(gaps))[:, 0] == model.predict(gaps)).all()
+    codes = model.model_.encode(gaps)
+    assert (model.model_.scores(codes)[:, 0] == model.predict(gaps)).all()
     assert sum(region.n for region in scorecard(model, gaps, y, n_bootstrap=2).regions) == len(X)
 
 

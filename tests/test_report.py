@@ -16,23 +16,24 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LinearRegression
 
-from conftest import Raises
+from conftest import Raises, remade
 from predictree import ToPsClassifier, ToPsRegressor
-from predictree.exceptions import (
+from predictree.errors import (
     InvalidInputError,
     LearnerFailedWarning,
     MissingExtraError,
     ModelVersionWarning,
 )
-from predictree.inspection.values import words_of
-from predictree.persistence import dumps, loads
-from predictree.report import describe, render
-from predictree.report.content import verdict_kind
-from predictree.report.drawing import HEIGHT, draw, shortened
-from predictree.report.page import fixed, heat, mark, number, percent, rate, scale_of
-from predictree.schema import Column
-from predictree.verdict import Comparison, Verdict
+from predictree.estimators.files import dumps, loads
+from predictree.model.account import Comparison, Verdict
+from predictree.model.schema import Column
+from predictree.model.words import words_of
+from predictree.publish.report import describe, render
+from predictree.publish.report.content import verdict_kind
+from predictree.publish.report.drawing import HEIGHT, draw, shortened
+from predictree.publish.report.page import fixed, heat, mark, number, percent, rate, scale_of
 
 DAY = dt.date(2020, 2, 29)
 NASTY = '<script>alert("1")</script>'
@@ -136,9 +137,7 @@ def verdict(stack, best):
 def test_kinds_of_verdicts(value, stack, best, lone, kind):
     judged = verdict(stack, best)
     assert verdict_kind(judged, lone) == kind
-    model = copy(value)
-    model.verdict_ = judged
-    assert "Content-Security-Policy" in render(describe(model))
+    assert "Content-Security-Policy" in render(describe(remade(value, verdict=judged)))
 
 
 def test_intervals_of_the_verdict(value):
@@ -179,15 +178,13 @@ def test_the_dashed_line_is_told_of_where_there_is_one(value, regimes):
 
 
 def test_an_undefined_loss_is_a_dash(three):
-    model = copy(three)
     nothing = {"loss": None, "root_loss": None, "gain": None, "error": None}
-    model.segments_ = tuple(replace(s, **nothing) for s in three.segments_)
-    assert "undefined" in render(describe(model))
+    segments = tuple(replace(s, **nothing) for s in three.segments_)
+    assert "undefined" in render(describe(remade(three, segments=segments)))
 
 
 def test_a_model_without_segments(value):
-    model = loads(dumps(value))
-    model.segments_ = ()
+    model = remade(loads(dumps(value)), segments=())
     assert "a version that did not keep them" in render(describe(model))
 
 
@@ -209,8 +206,19 @@ def test_parameters_have_no_addresses(value):
     def my_loss(y_true, y_score):
         return float(np.mean((y_true - y_score) ** 2))
 
-    model = copy(value).set_params(loss=my_loss)
+    model = ToPsRegressor("lr", loss=my_loss, max_depth=0, random_state=0).fit(X[["dose"]], effect)
     assert describe(model)["provenance"]["parameters"]["loss"] == "my_loss"
+
+
+def test_a_parameter_changed_after_the_fit_is_in_no_report(value):
+    before, model = describe(value, X_new, effect_new, date=DAY), copy(value)
+    model.set_params(max_depth=7, weights="path", loss="mae", learners="paper")
+    assert describe(model, X_new, effect_new, date=DAY) == before
+    learner = LinearRegression()
+    model = ToPsRegressor([("a", learner)], max_depth=0, random_state=0).fit(X[["dose"]], effect)
+    before = describe(model, date=DAY)
+    learner.set_params(positive=True)
+    assert describe(model, date=DAY) == before
 
 
 # The page

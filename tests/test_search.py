@@ -10,14 +10,15 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from conftest import HELD_OUT
-from predictree import ToPsClassifier, ToPsRegressor, search
+from predictree import ToPsClassifier, ToPsRegressor
+from predictree.data.partition import Partition
+from predictree.grow import search_ as search
+from predictree.grow.problem import Problem, Seeds
+from predictree.grow.search_ import nested
 from predictree.learners import adapt
-from predictree.learners.logistic import LogisticForm
+from predictree.learners.forms.logistic import LogisticForm
 from predictree.losses import LogLoss, SquaredError
-from predictree.partition import Partition
-from predictree.problem import Problem, Seeds
-from predictree.search import nested
-from predictree.tree import Split
+from predictree.model.tree import Split
 
 TREES = [
     ("small", DecisionTreeRegressor(max_depth=2)),

@@ -1,21 +1,20 @@
 """Segments: one record a leaf, from held-out rows, and kept in files."""
 
-from copy import copy
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression
 
-from conftest import HELD_OUT
+from conftest import HELD_OUT, remade
 from predictree import ToPsClassifier, ToPsRegressor
-from predictree.exceptions import DamagedModelError
+from predictree.errors import DamagedModelError
+from predictree.estimators.account import segments
+from predictree.estimators.files import dumps, loads
 from predictree.losses import AUC, Judged
-from predictree.persistence import dumps, loads
-from predictree.schema import Schema, Span
-from predictree.segments import error_on, loss_on, segments
-from predictree.soundness import check_model
-from predictree.verdict import Evidence
+from predictree.losses.judging import Evidence, error_on, loss_on
+from predictree.model.schema import Schema, Span
+from predictree.publish.files.soundness import check_model
 
 
 @pytest.fixture(scope="module")
@@ -136,8 +135,7 @@ def test_files_keep_segments_and_spans(regimes):
 def test_a_model_from_before_there_were_segments(regimes):
     X, y = regimes
     model = ToPsRegressor("lr", random_state=0).fit(X, y)
-    del model.segments_
-    again = loads(dumps(model))
+    again = loads(dumps(remade(model, segments=())))
     assert again.segments_ == ()
     assert (again.predict(X) == model.predict(X)).all()
 
@@ -159,13 +157,11 @@ def test_a_model_from_before_there_were_segments(regimes):
     ids=str,
 )
 def test_segments_that_make_no_sense_are_refused(split, change):
-    model = copy(split)
-    check_model(model)
-    first, *rest = model.segments_
+    check_model(split.model_)
+    first, *rest = split.segments_
     for found in ((replace(first, **change), *rest), (first,), 3, (first, "b")):
-        model.segments_ = found
         with pytest.raises(DamagedModelError, match="segment"):
-            check_model(model)
+            check_model(remade(split, segments=found).model_)
 
 
 @pytest.mark.parametrize(
@@ -174,11 +170,10 @@ def test_segments_that_make_no_sense_are_refused(split, change):
     ids=str,
 )
 def test_spans_that_make_no_sense_are_refused(split, span):
-    model = copy(split)
-    columns = tuple(replace(c, span=span) for c in model.schema_.columns)
-    model.schema_ = replace(model.schema_, columns=columns)
+    columns = tuple(replace(c, span=span) for c in split.schema_.columns)
+    model = remade(split, schema=replace(split.schema_, columns=columns))
     with pytest.raises(DamagedModelError, match="span"):
-        check_model(model)
+        check_model(model.model_)
 
 
 def test_spans_of_columns():

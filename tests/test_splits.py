@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from predictree.splits import candidate_splits
-from predictree.tree import Split
+from predictree.data.splits import candidate_splits
+from predictree.model.tree import Split
 
 
 def splits(*columns, weight=None, n_thresholds=9):

@@ -12,8 +12,8 @@ from sklearn.utils import get_tags
 
 from conftest import Spy
 from predictree import ToPsClassifier
-from predictree.exceptions import CensoringWarning, CompetingEventsWarning, InvalidInputError
-from predictree.survival import (
+from predictree.errors import CensoringWarning, CompetingEventsWarning, InvalidInputError
+from predictree.estimators.survival import (
     StepFunction,
     ToPsSurvival,
     brier_score,
@@ -22,8 +22,8 @@ from predictree.survival import (
     horizon_auc,
     integrated_brier_score,
 )
-from predictree.survival.estimator import coherent
-from predictree.survival.outcome import Outcome, censoring_curve, read_outcome
+from predictree.estimators.survival.estimator import coherent
+from predictree.estimators.survival.outcome import Outcome, censoring_curve, read_outcome
 
 LOGISTIC = ToPsClassifier([("logistic", LogisticRegression())], max_depth=0, random_state=0)
 GROWN = ToPsClassifier("lr", max_depth=2, min_gain_se=0.0, random_state=0)

@@ -2,7 +2,7 @@ import pandas as pd
 
 from conftest import HELD_OUT
 from predictree import ToPsRegressor, export_text
-from predictree.tree import Node, PathWeight, Predictor, Split, Tree
+from predictree.model.tree import Node, PathWeight, Predictor, Split, Tree
 
 
 def test_every_part_of_a_node_is_shown():

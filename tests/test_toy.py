@@ -6,7 +6,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from predictree import ToPsClassifier
-from predictree.datasets import load_toy
+from predictree.data.datasets import load_toy
 
 AGES = [20, 30, 40, 50]
 

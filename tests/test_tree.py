@@ -4,8 +4,8 @@ from dataclasses import FrozenInstanceError, dataclass, replace
 import numpy as np
 import pytest
 
-from predictree.exceptions import InvalidTreeError, PredictionError
-from predictree.tree import Node, PathWeight, Predictor, Split, Tree
+from predictree.errors import InvalidTreeError, PredictionError
+from predictree.model.tree import Node, PathWeight, Predictor, Split, Tree
 
 
 @dataclass(frozen=True)

@@ -14,14 +14,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from conftest import remade
 from predictree import ToPsClassifier, ToPsRegressor, save
 from predictree.cli import main
-from predictree.exceptions import InvalidInputError, MissingExtraError
-from predictree.inspection import explain
-from predictree.schema import Column, Span
-from predictree.view import Viewer, make_app
-from predictree.view.people import fold_scores, step_of
-from predictree.view.server import HEADERS, MAX_BODY, listen
+from predictree.errors import InvalidInputError, MissingExtraError
+from predictree.explain import explain
+from predictree.model.schema import Column, Span
+from predictree.publish.serve import Viewer, make_app
+from predictree.publish.serve.people import fold_scores, step_of
+from predictree.publish.serve.server import HEADERS, MAX_BODY, listen
 
 N, TOKEN, PORT = 400, "secret", 8000
 HOME = f"http://127.0.0.1:{PORT}"
@@ -142,7 +143,7 @@ def test_a_model_without_names(value):
 
 def test_fold_models_average_to_the_answer(value):
     x = np.array([[0.0, 3.0]])
-    each = fold_scores(value, x)
+    each = fold_scores(value.model_, x)
     assert each.shape == (5, 1)
     assert each.mean() == pytest.approx(value.predict(x)[0])
 
@@ -194,7 +195,7 @@ def test_a_model_from_before_there_were_spans(value):
 
     model = ToPsRegressor("lr", max_depth=0, random_state=0).fit([[0.0], [1.0]] * 30, [0, 1] * 30)
     column = Column(model.schema_.columns[0].name)
-    model.schema_ = replace(model.schema_, columns=(column,))
+    model = remade(model, schema=replace(model.schema_, columns=(column,)))
     assert Viewer(model).form()["fields"][0]["low"] is None
     assert Viewer(model).form()["start"][0]["values"] == [0.0]
     assert Viewer(model, [[3.0], [5.0]]).form()["fields"][0]["high"] == 5.0
@@ -356,7 +357,7 @@ def test_the_command_serves_the_rows_it_is_given(folder, monkeypatch, capsys):
         ready("http://here/")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("predictree.view.serve", serve)
+    monkeypatch.setattr("predictree.publish.serve.serve", serve)
     monkeypatch.setattr("webbrowser.open", opened.append)
     data = ["--data", str(folder / "rows.csv"), "--port", "8123"]
     assert main(["view", str(folder / "classes.tops"), *data]) == 0

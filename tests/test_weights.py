@@ -4,9 +4,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
+from predictree.grow.weights import path_weights
 from predictree.losses import Judged
-from predictree.simplex import simplex_absolute, simplex_least_squares, simplex_log_loss
-from predictree.weights import path_weights
+from predictree.losses.simplex import simplex_absolute, simplex_least_squares, simplex_log_loss
 from reference.simplex import square_weights
 
 seeds = st.integers(0, 2**32 - 1)

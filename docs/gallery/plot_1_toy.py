@@ -18,8 +18,8 @@ import numpy as np
 from sklearn.linear_model import LinearRegression
 
 from predictree import ToPsClassifier
-from predictree.datasets import load_toy
-from predictree.exceptions import RareClassWarning
+from predictree.data.datasets import load_toy
+from predictree.errors import RareClassWarning
 
 warnings.simplefilter("ignore", RareClassWarning)
 X, y = load_toy()

@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from predictree import ToPsClassifier
-from predictree.datasets import load
+from predictree.data.datasets import load
 
 X, y, _ = load("breast-cancer")
 X = X.iloc[:, :10]

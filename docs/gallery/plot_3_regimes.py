@@ -13,7 +13,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeRegressor
 
 from predictree import ToPsRegressor
-from predictree.datasets import make_regimes
+from predictree.data.datasets import make_regimes
 
 made = make_regimes(3000, noise=0.5, random_state=0)
 X, y = made.data, made.target

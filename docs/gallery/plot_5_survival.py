@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from predictree import ToPsClassifier
-from predictree.survival import ToPsSurvival, brier_score, concordance_index
+from predictree.estimators.survival import ToPsSurvival, brier_score, concordance_index
 
 rng = np.random.default_rng(0)
 n = 2400

@@ -21,10 +21,10 @@ from sklearn.preprocessing import FunctionTransformer
 from conftest import HELD_OUT
 from faults.learners import Gated, Plain, fits
 from predictree import ToPsClassifier, ToPsRegressor
-from predictree.checkpoint import FileJournal, Origin
-from predictree.datasets import make_regimes
-from predictree.exceptions import CheckpointError, CheckpointWarning, InvalidInputError
-from predictree.survival import ToPsSurvival
+from predictree.data.datasets import make_regimes
+from predictree.errors import CheckpointError, CheckpointWarning, InvalidInputError
+from predictree.estimators.survival import ToPsSurvival
+from predictree.run.journal import FileJournal, Origin
 
 MODES = {
     "mixtures": {"validation": 3},
@@ -183,7 +183,7 @@ def test_a_larger_depth_extends_a_finished_fit(regimes, mode, tmp_path, marks):
     assert shallow.get_depth() == 1
 
 
-@pytest.mark.filterwarnings("ignore::predictree.exceptions.LearnerFailedWarning")
+@pytest.mark.filterwarnings("ignore::predictree.errors.LearnerFailedWarning")
 def test_more_time_extends_a_fit_that_ran_out_of_it(regimes, tmp_path):
     X, y = regimes
     folder = tmp_path / "c"
@@ -196,7 +196,7 @@ def test_more_time_extends_a_fit_that_ran_out_of_it(regimes, tmp_path):
     np.testing.assert_array_equal(long.predict(X), reference.predict(X))
 
 
-@pytest.mark.filterwarnings("ignore::predictree.exceptions.LearnerFailedWarning")
+@pytest.mark.filterwarnings("ignore::predictree.errors.LearnerFailedWarning")
 def test_models_of_another_split_are_not_taken(tmp_path, marks):
     """The root has a learner more the second time, is decided again and split elsewhere."""
     X = np.random.default_rng(0).random((400, 3))
@@ -299,7 +299,7 @@ DIGEST = """
     import numpy as np
     from sklearn.compose import ColumnTransformer, make_column_selector
     from sklearn.tree import DecisionTreeRegressor
-    from predictree.checkpoint import digest_of
+    from predictree.run.journal import digest_of
 
     def odd(k):
         return lambda x: x in {"a", "b", "c", k}
@@ -333,7 +333,7 @@ def test_digests_are_the_same_in_every_process():
 
 
 def test_without_a_checkpoint_nothing_is_digested(regimes, monkeypatch):
-    monkeypatch.delattr("predictree.estimators.digest_of")
+    monkeypatch.delattr("predictree.estimators.base.digest_of")
     ToPsRegressor("lr", max_depth=0).fit(*regimes)
 
 

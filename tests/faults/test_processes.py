@@ -18,8 +18,9 @@ from sklearn.linear_model import LinearRegression
 from conftest import HELD_OUT
 from faults.learners import Plain, fits
 from predictree import ToPsRegressor
-from predictree.exceptions import InvalidInputError, LearnerFailedWarning, NoPredictorError
-from predictree.execution import Executor, OutOfTimeError
+from predictree.errors import InvalidInputError, LearnerFailedWarning, NoPredictorError
+from predictree.run.clock import OutOfTimeError
+from predictree.run.tasks import Executor
 
 PATIENCE = 2.0
 

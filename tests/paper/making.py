@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 import numpy as np
 import pandas as pd
 
-from predictree.paper.algorithms import ALGORITHMS, Algorithm
-from predictree.paper.data import Column
-from predictree.paper.lines import Results, key_of
-from predictree.paper.work import Answer
+from predictree_paper.algorithms import ALGORITHMS, Algorithm
+from predictree_paper.data import Column
+from predictree_paper.lines import Results, key_of
+from predictree_paper.work import Answer
 
 
 def column(n=120, seed=0, name="", gaps=False):

@@ -7,10 +7,11 @@ from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from predictree import ToPsClassifier
-from predictree.exceptions import InvalidInputError
+from predictree.data.partition import V1, V2, S
+from predictree.errors import InvalidInputError
 from predictree.learners import resolve_learners
-from predictree.paper.algorithms import ALGORITHMS
-from predictree.paper.trees import (
+from predictree_paper.algorithms import ALGORITHMS
+from predictree_paper.trees import (
     CrossFitted,
     EvenWeights,
     LeafAlone,
@@ -25,8 +26,7 @@ from predictree.paper.trees import (
     portfolio,
     wide,
 )
-from predictree.paper.work import Work, loss_of
-from predictree.partition import V1, V2, S
+from predictree_paper.work import Work, loss_of
 
 LEARNERS = [("line", LinearRegression()), ("tree", DecisionTreeClassifier(max_depth=2))]
 

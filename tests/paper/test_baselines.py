@@ -1,5 +1,6 @@
 """The algorithms that ToPs is compared with, and how they are tuned."""
 
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -8,11 +9,10 @@ from making import column
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.tree import DecisionTreeClassifier
 
-from predictree.exceptions import InvalidInputError, MissingExtraError
-from predictree.paper import baselines
-from predictree.paper.algorithms import ALGORITHMS, find
-from predictree.paper.baselines import BASELINES, Baseline, IndicatorClassifier
-from predictree.paper.work import Work, loss_of, scores_of
+from predictree.errors import InvalidInputError, MissingExtraError
+from predictree_paper.algorithms import ALGORITHMS, find
+from predictree_paper.baselines import BASELINES, Baseline, IndicatorClassifier
+from predictree_paper.work import Work, loss_of, scores_of
 
 # These need no module but scikit-learn, and little time.
 QUICK = ("dtree", "stump", "lasso", "lr", "logit", "svm")
@@ -132,8 +132,8 @@ def test_support_vectors_are_tuned_on_few_rows_and_say_so():
 
 
 def test_without_xgboost_its_extra_is_named(monkeypatch):
-    monkeypatch.setattr(baselines, "find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError, match=r"predictree\[boosted\]"):
+    monkeypatch.setitem(sys.modules, "xgboost", None)
+    with pytest.raises(MissingExtraError, match=r"predictree\[paper\]"):
         ALGORITHMS["xgboost"].check()
 
 

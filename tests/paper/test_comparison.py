@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from predictree.paper.comparison import (
+from predictree_paper.comparison import (
     compare,
     corrected_t_test,
     experiments,

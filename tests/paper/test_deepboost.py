@@ -6,8 +6,9 @@ from scipy.optimize import minimize_scalar
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from predictree.exceptions import InvalidInputError
-from predictree.paper.deepboost import (
+from predictree.errors import InvalidInputError
+from predictree.model.tree import NONE
+from predictree_paper.deepboost import (
     FAMILIES,
     SURROGATES,
     VARIANTS,
@@ -17,9 +18,8 @@ from predictree.paper.deepboost import (
     slopes,
     step,
 )
-from predictree.paper.growing import SortedRows
-from predictree.paper.pruning import Grown
-from predictree.tree import NONE
+from predictree_paper.growing import SortedRows
+from predictree_paper.pruning import Grown
 
 LOSSES = list(SURROGATES)
 

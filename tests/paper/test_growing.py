@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.tree import DecisionTreeClassifier
 
-from predictree.paper.growing import SortedRows, Tree
-from predictree.tree import NONE
+from predictree.model.tree import NONE
+from predictree_paper.growing import SortedRows, Tree
 
 
 def grow(X, signed, max_depth, **how):

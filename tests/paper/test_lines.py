@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from making import header
 
-from predictree.exceptions import InvalidInputError
-from predictree.paper.lines import append, key_of, mend, read_results
+from predictree.errors import InvalidInputError
+from predictree_paper.lines import append, key_of, mend, read_results
 
 
 def line(fold, loss=0.5, **more):

@@ -3,8 +3,8 @@ import pytest
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from predictree.exceptions import InvalidInputError
-from predictree.paper.logitboost import LogitBoostClassifier, centred, working_response
+from predictree.errors import InvalidInputError
+from predictree_paper.logitboost import LogitBoostClassifier, centred, working_response
 
 
 @pytest.fixture(scope="module")
@@ -112,5 +112,5 @@ def test_bad_parameters_are_named(data):
     X, score = data
     with pytest.raises(InvalidInputError, match=r"z_max=0\.5 is not a number of at least 1"):
         LogitBoostClassifier(z_max=0.5).fit(X, score > 0)
-    with pytest.raises(InvalidInputError, match="needs at least two classes"):
+    with pytest.raises(InvalidInputError, match="y has only one class"):
         LogitBoostClassifier().fit(X, score > 99)

@@ -1,17 +1,17 @@
 """The paper's data: from files of the right shape, and what is said if there are none."""
 
 import hashlib
+import sys
 
 import numpy as np
 import pytest
 from making import column, patients, write_mnist, write_news, write_survival
 
-from predictree import datasets
-from predictree.downloads import Source
-from predictree.exceptions import DatasetError, MissingExtraError
-from predictree.paper import data
-from predictree.paper.data import completed, flchain, heart, mnist, mnist49, news, support2
-from predictree.paper.experiments import EXPERIMENTS
+from predictree.errors import MissingExtraError
+from predictree_paper import data, datasets
+from predictree_paper.data import completed, flchain, heart, mnist, mnist49, news, support2
+from predictree_paper.downloads import DatasetError, Source
+from predictree_paper.experiments import EXPERIMENTS
 
 BANK = b"""age;contact;job;y
 20;"telephone";"cook";"no"
@@ -51,7 +51,7 @@ def test_an_incomplete_copy_of_the_news_serves_where_shares_are_known(tmp_path):
 
 @pytest.fixture
 def digits(tmp_path, monkeypatch):
-    monkeypatch.setattr(datasets, "_check_images", lambda *args: None)  # these are not MNIST's
+    monkeypatch.setattr(datasets, "check_images", lambda *args: None)  # these are not MNIST's
     monkeypatch.setattr(data, "TEST_IMAGES", 4)
     write_mnist(tmp_path, [*range(10), 4, 9, 9, 0], 4)
     return tmp_path
@@ -195,8 +195,8 @@ def test_gaps_in_the_outcome_are_refused(tmp_path):
 
 def test_without_pandas_its_extra_is_named(tmp_path, monkeypatch):
     write_survival(tmp_path, "heart.csv", patients())
-    monkeypatch.setattr(data, "find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError, match=r"predictree\[frames\]"):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(MissingExtraError, match=r"predictree\[paper\]"):
         heart(tmp_path)
 
 

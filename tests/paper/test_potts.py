@@ -6,21 +6,18 @@ from scipy import stats
 from sklearn.linear_model import LinearRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from predictree.exceptions import InvalidInputError
-from predictree.paper.potts import (
-    RULES,
+from predictree.errors import InvalidInputError
+from predictree_paper.potts import (
     ResidualModelTreeRegressor,
     Rows,
-    by_rss,
-    by_signs,
+    best_split,
     chow_test,
-    t_test,
 )
 
 seeds = st.integers(0, 10_000)
 
 
-@parametrize_with_checks([ResidualModelTreeRegressor(rule) for rule in RULES])
+@parametrize_with_checks([ResidualModelTreeRegressor()])
 def test_checks(estimator, check):
     check(estimator)
 
@@ -54,7 +51,7 @@ def naive_p_value(X, y, left):
 @given(seeds)
 def test_the_split_has_the_least_p_value_of_all(seed):
     X, y = one_regime(seed, n=60)
-    tested = by_rss(Rows.of(X, y), 4, 8)
+    tested = best_split(Rows.of(X, y), 4, 8)
     p_values = {}
     for feature in range(3):
         for threshold in np.sort(X[:, feature])[[11, 23, 35, 47]]:  # the 20 %, …, 80 % quantiles
@@ -100,47 +97,16 @@ def test_the_true_break_is_found(seed):
     assert model.score(*two_regimes(99)) > LinearRegression().fit(X, y).score(*two_regimes(99))
 
 
-@pytest.mark.parametrize("rule", RULES)
-def test_one_linear_function_is_left_whole(rule):
+def test_one_linear_function_is_left_whole():
     whole = [
-        len(ResidualModelTreeRegressor(rule).fit(*one_regime(seed)).nodes_) == 1
-        for seed in range(100)
+        len(ResidualModelTreeRegressor().fit(*one_regime(seed)).nodes_) == 1 for seed in range(100)
     ]
     assert sum(whole) >= 95
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_signs_of_residuals_find_a_bend(seed):
-    rng = np.random.default_rng(seed)
-    X = rng.uniform(-1, 1, size=(300, 3))
-    y = np.abs(X[:, 1]) + X[:, 0] + 0.1 * rng.normal(size=300)
-    model = ResidualModelTreeRegressor("signs").fit(X, y)
-    assert model.nodes_[0].split.feature == 1
-    assert abs(model.nodes_[0].split.threshold) < 0.1
-    assert model.score(X, y) > 0.95 > LinearRegression().fit(X, y).score(X, y)
-
-
-@settings(max_examples=30, deadline=None)
-@given(seeds)
-def test_signs_are_tested_by_students_and_levenes_tests(seed):
-    X, y = one_regime(seed, n=50)
-    above = y > LinearRegression().fit(X, y).predict(X)
-    up, down = X[above], X[~above]
-    np.testing.assert_allclose(t_test(up, down), stats.ttest_ind(up, down).pvalue)
-    means = [stats.ttest_ind(a, b).pvalue for a, b in zip(up.T, down.T)]
-    spreads = [stats.levene(a, b, center="mean").pvalue for a, b in zip(up.T, down.T)]
-    tested = by_signs(Rows.of(X, y), 9, 1)
-    assert tested.p_value == pytest.approx(min(means + spreads), rel=1e-6)
-    best = int(np.argmin(np.minimum(means, spreads)))
-    assert tested.split.feature == best
-    middle = (up[:, best].mean() + down[:, best].mean()) / 2
-    assert tested.split.threshold == pytest.approx(middle)
-    assert tested.n_tests == 6
-
-
 def test_p_values_of_a_node_count_its_tests():
     X, y = one_regime(3)
-    tested = by_rss(Rows.of(X, y), 9, 8)
+    tested = best_split(Rows.of(X, y), 9, 8)
     root = ResidualModelTreeRegressor().fit(X, y).nodes_[0]
     assert root.p_value == pytest.approx(min(1, tested.p_value * 27))
 
@@ -150,13 +116,12 @@ def test_p_values_of_a_node_count_its_tests():
     [{"alpha": 0.0}, {"delta": 0.9}, {"max_depth": 0}, {"min_samples_leaf": 151}],
     ids=lambda parameters: next(iter(parameters)),
 )
-@pytest.mark.parametrize("rule", RULES)
-def test_each_rule_ends_growth(parameters, rule):
+def test_each_rule_ends_growth(parameters):
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, size=(300, 2))
     y = np.abs(X[:, 0]) + 0.1 * rng.normal(size=300)
-    assert len(ResidualModelTreeRegressor(rule).fit(X, y).nodes_) > 1
-    assert len(ResidualModelTreeRegressor(rule, **parameters).fit(X, y).nodes_) == 1
+    assert len(ResidualModelTreeRegressor().fit(X, y).nodes_) > 1
+    assert len(ResidualModelTreeRegressor(**parameters).fit(X, y).nodes_) == 1
 
 
 def test_delta_is_in_units_of_the_target():
@@ -191,10 +156,9 @@ def test_a_function_without_noise_is_met():
 
 def test_a_constant_target_is_a_constant():
     X, _ = one_regime(0)
-    for rule in RULES:
-        model = ResidualModelTreeRegressor(rule).fit(X, np.full(len(X), 0.1))
-        np.testing.assert_allclose(model.predict(X), 0.1)
-        assert len(model.nodes_) == 1
+    model = ResidualModelTreeRegressor().fit(X, np.full(len(X), 0.1))
+    np.testing.assert_allclose(model.predict(X), 0.1)
+    assert len(model.nodes_) == 1
 
 
 def test_weights_are_not_taken():
@@ -203,7 +167,5 @@ def test_weights_are_not_taken():
 
 
 def test_bad_parameters_are_named():
-    with pytest.raises(InvalidInputError, match="rule='chow' is not one of 'rss', 'signs'"):
-        ResidualModelTreeRegressor("chow").fit(*one_regime(0))
     with pytest.raises(InvalidInputError, match="alpha=5 is above 1"):
         ResidualModelTreeRegressor(alpha=5).fit(*one_regime(0))

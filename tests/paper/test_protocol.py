@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from making import column, constant, register
 
-from predictree.exceptions import InvalidInputError
-from predictree.paper import protocol, tables
-from predictree.paper.data import Column
-from predictree.paper.experiments import EXPERIMENTS, seed_of, splits
-from predictree.paper.lines import read_results
-from predictree.paper.protocol import Plan, duration, jobs_of, run
-from predictree.paper.work import Answer, loss_of
+from predictree.errors import InvalidInputError
+from predictree_paper import protocol, tables
+from predictree_paper.data import Column
+from predictree_paper.experiments import EXPERIMENTS, seed_of, splits
+from predictree_paper.lines import read_results
+from predictree_paper.protocol import Plan, duration, jobs_of, run
+from predictree_paper.work import Answer, loss_of
 
 BANK = EXPERIMENTS["bank"]
 

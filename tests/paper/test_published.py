@@ -2,9 +2,9 @@
 
 import pytest
 
-from predictree.paper.algorithms import ALGORITHMS
-from predictree.paper.experiments import EXPERIMENTS
-from predictree.paper.published import PUBLISHED
+from predictree_paper.algorithms import ALGORITHMS
+from predictree_paper.experiments import EXPERIMENTS
+from predictree_paper.published import PUBLISHED
 
 NOT_RUN = {"cnn"}  # the footnote's; it needs a library for deep learning
 SUMS = {  # of the losses of a column, added up from the paper

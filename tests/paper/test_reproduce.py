@@ -1,29 +1,81 @@
 """The command ``predictree reproduce``."""
 
 import json
+import os
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import EntryPoint
+from pathlib import Path
 
 import pytest
 from making import patients, register, write_news, write_survival
 
-from predictree.cli import main, reproduce
-from predictree.paper import figure
-from predictree.paper.experiments import EXPERIMENTS
+import predictree
+from predictree import cli
+from predictree_paper import command
+from predictree_paper.experiments import EXPERIMENTS
 
 FORMS = (".json", ".jsonl", ".md", ".svg", ".tex")
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+POINTS = PROJECT["entry-points"][cli.PLUGINS]
+
+
+@pytest.fixture(autouse=True)
+def own_entry_points(monkeypatch):
+    """The entry points of pyproject.toml, whatever is installed."""
+    points = [EntryPoint(name, value, cli.PLUGINS) for name, value in POINTS.items()]
+    monkeypatch.setattr(cli, "entry_points", lambda group: points)
 
 
 def call(capsys, *argv):
     """Return exit code, stdout and stderr."""
     capsys.readouterr()
     try:
-        code = main(["reproduce", *map(str, argv)])
+        code = cli.main(["reproduce", *map(str, argv)])
     except SystemExit as end:
         code = end.code
     return code, *capsys.readouterr()
 
 
 def test_every_experiment_has_a_name_on_the_command_line():
-    assert tuple(EXPERIMENTS) == reproduce.NAMES
+    assert tuple(EXPERIMENTS) == command.NAMES
+
+
+def test_the_command_is_found_as_an_entry_point_and_brings_nothing_along(tmp_path):
+    info = tmp_path / f"predictree-{predictree.__version__}.dist-info"
+    info.mkdir()
+    lines = [f"[{cli.PLUGINS}]", *(f"{name} = {value}" for name, value in POINTS.items())]
+    (info / "entry_points.txt").write_text("\n".join(lines))
+    code = (
+        "import sys; from predictree.cli import make_parser; "
+        "print(make_parser().parse_args(['reproduce', 'toy']).name); "
+        "print(*sorted(name for name in sys.modules if name.startswith('predictree_paper')))"
+    )
+    paths = os.pathsep.join([str(tmp_path), str(ROOT / "src")])
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": paths},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.splitlines() == ["toy", "predictree_paper predictree_paper.command"]
+
+
+@pytest.mark.parametrize(
+    ("library", "words"),
+    [("xgboost", ["toy", "--algorithms", "xgboost"]), ("pandas", ["bank", "--algorithms", "lr"])],
+)
+def test_without_a_library_of_its_extra_the_command_names_it(
+    capsys, tmp_path, monkeypatch, library, words
+):
+    monkeypatch.setitem(sys.modules, library, None)
+    code, out, err = call(capsys, *words, "--out", tmp_path)
+    assert (code, out) == (1, "")
+    assert f"needs {library}: pip install 'predictree[paper]'" in err
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_help_leads_with_examples(capsys):
@@ -141,10 +193,10 @@ def test_if_every_fit_fails_so_does_the_command(capsys, tmp_path, monkeypatch):
 
 
 def test_without_matplotlib_there_is_a_table_and_a_warning(capsys, tmp_path, monkeypatch):
-    monkeypatch.setattr(figure, "find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
     code, out, err = call(capsys, "toy", "--out", tmp_path, "--algorithms", "lr")
     assert code == 0
     assert "LR " in out
     assert "warning: no figure" in err
-    assert "predictree[plot]" in err
+    assert "predictree[paper]" in err
     assert not (tmp_path / "toy.svg").exists()

@@ -2,8 +2,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from predictree.paper.side_kernels import regress, rss_after, scatter_of_sides
-from predictree.paper.sides import (
+from predictree_paper.side_kernels import regress, rss_after, scatter_of_sides
+from predictree_paper.sides import (
     Bins,
     Sides,
     all_bins,

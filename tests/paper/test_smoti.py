@@ -6,8 +6,8 @@ from scipy.stats import t as t_distribution
 from sklearn.linear_model import LinearRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from predictree.exceptions import InvalidInputError
-from predictree.paper.smoti import Lines, Rules, Scan, SMOTIRegressor
+from predictree.errors import InvalidInputError
+from predictree_paper.smoti import Lines, Rules, Scan, SMOTIRegressor
 
 seeds = st.integers(0, 10_000)
 

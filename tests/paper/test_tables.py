@@ -2,16 +2,17 @@
 
 import json
 import re
+import sys
 
 import pytest
 from making import results
 
-from predictree.exceptions import MissingExtraError
-from predictree.paper import figure, tables
-from predictree.paper.comparison import compare, standard_error
-from predictree.paper.experiments import EXPERIMENTS, Experiment
-from predictree.paper.lines import Results
-from predictree.paper.published import Published
+from predictree.errors import MissingExtraError
+from predictree_paper import figure, tables
+from predictree_paper.comparison import compare, standard_error
+from predictree_paper.experiments import EXPERIMENTS, Experiment
+from predictree_paper.lines import Results
+from predictree_paper.published import Published
 
 LOSSES = {
     "tops-lr": [[0.10, 0.20], [0.11, 0.21]],
@@ -193,6 +194,6 @@ def test_the_figure_is_the_same_for_the_same_numbers(tmp_path):
 
 
 def test_without_matplotlib_its_extra_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(figure, "find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError, match=r"predictree\[plot\]"):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingExtraError, match=r"predictree\[paper\]"):
         figure.draw(SMALL, RESULTS, tmp_path / "a.svg")

@@ -6,9 +6,12 @@ import sys
 import zipfile
 from contextlib import suppress
 from copy import deepcopy
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
+import skops.io
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sklearn.ensemble import (
@@ -18,10 +21,15 @@ from sklearn.ensemble import (
 )
 from sklearn.preprocessing import StandardScaler
 
-from predictree import ToPsClassifier, ToPsRegressor, export_text, load, persistence, soundness
-from predictree.compiled import check_compiled
-from predictree.exceptions import DamagedModelError, PredictreeError, UntrustedTypeError
-from predictree.persistence import HEADER, SCHEMA, dumps, loads
+from predictree import ToPsClassifier, ToPsRegressor, export_text, load
+from predictree.errors import DamagedModelError, PredictreeError, UntrustedTypeError
+from predictree.estimators.files import dumps, loads
+from predictree.estimators.survival import ToPsSurvival
+from predictree.publish.files import archive as persistence
+from predictree.publish.files import soundness
+from predictree.publish.files.archive import HEADER, SCHEMA
+from predictree.publish.files.compiled import check_compiled
+from predictree.publish.files.records import to_record
 
 N_MUTANTS = 2000
 rng = np.random.default_rng(0)
@@ -259,7 +267,7 @@ def test_foreign_types_are_refused_by_name_before_they_are_imported(name, whole)
     if whole:
         schema = {"protocol": schema["protocol"], "_skops_version": "0"} | attack
     else:
-        schema["content"]["schema_"] = attack
+        schema["content"]["schema"] = attack
     with pytest.raises(UntrustedTypeError, match=culprit) as caught:
         read(changed(schema=schema))
     assert any(culprit in kind for kind in caught.value.types)
@@ -270,7 +278,7 @@ def test_a_module_on_the_path_is_not_imported(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     for loader in ("ObjectNode", "FunctionNode", "TypeNode", "ConstructorFromReduceNode"):
         schema = schema_of()
-        schema["content"]["schema_"] = node(loader, "trap", "Trap", content=sequence("tuple"))
+        schema["content"]["schema"] = node(loader, "trap", "Trap", content=sequence("tuple"))
         with pytest.raises(UntrustedTypeError, match=r"trap\.Trap"):
             read(changed(schema=schema))
 
@@ -343,7 +351,7 @@ def test_a_description_does_not_unfold():
         twice = [doubled, short if level else doubled]
         doubled = node("ListNode", "builtins", "list", content=twice) | {"__id__": 100 + level}
     schema = schema_of()
-    schema["content"]["verdict_"] = doubled
+    schema["content"]["account"] = doubled
     with pytest.raises(DamagedModelError, match="contradicts itself"):
         read(changed(schema=schema))
 
@@ -404,41 +412,145 @@ def test_a_missing_member_is_told(missing):
 
 
 def record(**changes):
-    """Return the file of the model's record with some attributes changed."""
-    import skops.io
+    """Return the file of the model's record with some fields changed."""
+    return file_of(to_record(MODEL.model_) | changes)
 
-    from predictree.records import to_record
 
-    content = skops.io.dumps(to_record(MODEL) | changes)
-    return archive_of(members(content) | {HEADER: members()[HEADER]})
+def older_record(**changes):
+    """Return a file of an older protocol with some attributes of its estimator changed."""
+    content = (Path(__file__).parents[1] / "files" / "protocol 3").read_bytes()
+    return file_of(persistence._build(skops.io, content, list(persistence.TRUSTED)) | changes)
+
+
+def file_of(record):
+    return archive_of(members(skops.io.dumps(record)) | {HEADER: members()[HEADER]})
+
+
+def told(**changes):
+    return to_record(MODEL.model_.account) | changes
+
+
+def given(**changes):
+    parameters = MODEL.model_.settings.parameters | changes
+    return to_record(replace(MODEL.model_.settings, parameters=parameters))
 
 
 @pytest.mark.parametrize(
     "changes",
     [
-        {"trees_": ()},
-        {"trees_": (3,)},
-        {"trees_": None},
+        {"trees": ()},
+        {"trees": (3,)},
+        {"trees": None},
         {"predictree": "os.system"},
         {"predictree": "Tree"},
+        {"predictree": "Account"},
+        {"predictree": "SurvivalModel"},
         {"predictree": ["a"]},
-        {"schema_": None},
-        {"n_features_in_": 3},
-        {"classes_": np.arange(3)},
-        {"verdict_": "good"},
-        {"loss_": "auc"},
-        {"_needed": [5]},
-        {"imputations_": (1,)},
+        {"schema": None},
+        {"schema": to_record(replace(MODEL.schema_, columns=MODEL.schema_.columns[:1]))},
+        {"named": 1},
+        {"classes": np.arange(3)},
+        {"classes": np.array([0, 0])},
+        {"classes": [0, 1]},
+        {"classes": None},
+        {"loss": "auc"},
+        {"loss": to_record(MODEL.loss_) | {"own": True, "half_is_second": "x"}},
+        {"needed": [0]},
+        {"needed": (5,)},
+        {"imputations": (1,)},
+        {"imputations": None},
+        {"backgrounds": None},
+        {"backgrounds": (1,)},
+        {"backgrounds": to_record(MODEL.backgrounds_) * 2},
         {"predict": 1},
-        {"_scores": 1},
-        {"fits_": {"predictree": "FitCount", "strange": 1}},
-        {"verdict_": {"predictree": "Verdict", "loss": 1.0}},
+        {"scores": 1},
+        {"account": None},
+        {"account": told(verdict="good")},
+        {"account": told(verdict={"predictree": "Verdict", "loss": 1.0})},
+        {"account": told(verdict=to_record(MODEL.verdict_) | {"best": 1})},
+        {"account": told(fits={"predictree": "FitCount", "strange": 1})},
+        {"account": told(fits={"predictree": "FitCount", "made": "many"})},
+        {"account": told(fits=3)},
+        {"account": told(failures=3)},
+        {"account": told(failures=("lost",))},
+        {"account": told(segments="none")},
+        {"account": told(stopped="by hand")},
+        {"account": told(strange=1)},
+        {"settings": None},
+        {"settings": {"predictree": "Settings", "kind": "ToPsClassifier", "parameters": None}},
+        {"settings": given() | {"kind": "ToPsRegressor"}},
+        {"settings": given() | {"kind": "ToPsSurvival"}},
+        {"settings": given() | {"kind": "os.system"}},
+        {"settings": given() | {"kind": 3}},
+        {"settings": given(predict=1)},
+        {"settings": given(model_=1)},
+        {"settings": given(_scores=1)},
     ],
     ids=str,
 )
 def test_records_that_are_no_model_are_refused(changes):
     with pytest.raises(DamagedModelError):
         read(record(**changes))
+
+
+def test_a_record_that_is_not_changed_is_the_model():
+    is_same(read(record()))
+    assert read(older_record()).get_n_leaves() == 2
+
+
+@pytest.mark.filterwarnings("ignore::predictree.errors.ModelVersionWarning")
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"trees_": ()},
+        {"trees_": (3,)},
+        {"trees_": None},
+        {"predictree": "ToPsRegressor"},
+        {"predictree": "ToPsSurvival"},
+        {"schema_": None},
+        {"n_features_in_": 3},
+        {"classes_": np.arange(3)},
+        {"verdict_": "good"},
+        {"loss_": "auc"},
+        {"_needed": [5]},
+        {"_needed": 1},
+        {"imputations_": (1,)},
+        {"predict": 1},
+        {"model_": 1},
+        {"_scores": 1},
+        {"__class__": 1},
+        {"fits_": {"predictree": "FitCount", "strange": 1}},
+        {"fit_failures_": [1]},
+        {"verdict_": {"predictree": "Verdict", "loss": 1.0}},
+        {"models_": ()},
+        {"models_": (1,), "_shared": True, "horizons_": np.ones(1), "causes_": np.ones(1)},
+    ],
+    ids=str,
+)
+def test_older_records_that_are_no_model_are_refused(changes):
+    with pytest.raises(DamagedModelError):
+        read(older_record(**changes))
+
+
+def test_survival_records_that_are_no_model_are_refused():
+    model = ToPsSurvival((0.5, 1), ToPsClassifier("lr", max_depth=0, random_state=0))
+    fitted = to_record(model.fit(X, (y, np.abs(X[:, 0]) + 0.1)).model_)
+    assert read(file_of(fitted)).predict_survival(X).shape == (len(X), 2)
+    for changes in (
+        {"models": ()},
+        {"models": fitted["models"][:1]},
+        {"models": (MODEL.loss_.name, 3)},
+        {"shared": True},
+        {"shared": 0},
+        {"horizons": (0.5, 1.0)},
+        {"horizons": np.array(["a", "b"])},
+        {"causes": np.ones((1, 1))},
+        {"settings": given()},
+        {"settings": fitted["settings"] | {"parameters": 3}},
+        {"strange": 1},
+    ):
+        with pytest.raises(DamagedModelError):
+            read(file_of(fitted | changes))
 
 
 @pytest.mark.parametrize(
@@ -452,25 +564,21 @@ def test_records_that_are_no_model_are_refused(changes):
     ],
 )  # fmt: skip
 def test_trees_that_contradict_themselves_are_refused(array, place, value):
-    from predictree.records import to_record
-
     tree = to_record(MODEL.tree_)
     tree[array] = tree[array].copy()
     if array == "is_level":
         tree["threshold"] = np.where(tree["feature"] >= 0, 0.5, np.nan)
     tree[array][place] = value
     with pytest.raises(DamagedModelError):
-        read(record(trees_=(tree,)))
+        read(record(trees=(tree,)))
 
 
 @pytest.mark.parametrize("array", ["parent", "threshold", "weight", "n_rows", "is_level"])
 def test_arrays_of_another_length_or_type_are_refused(array):
-    from predictree.records import to_record
-
     tree = to_record(MODEL.tree_)
     for wrong in (tree[array][:-1], tree[array].astype(object), tree[array].astype("U9"), None):
         with pytest.raises(DamagedModelError):
-            read(record(trees_=(tree | {array: wrong},)))
+            read(record(trees=(tree | {array: wrong},)))
 
 
 def lone(learner, X=X, **params):

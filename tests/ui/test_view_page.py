@@ -4,8 +4,8 @@ import threading
 
 import pytest
 
-from predictree.view import Viewer, make_app
-from predictree.view.server import listen
+from predictree.publish.serve import Viewer, make_app
+from predictree.publish.serve.server import listen
 from ui.conftest import HOSTILE, HOSTILE_CLASSES, HOSTILE_LEVELS, NARROW, shoot
 
 TOKEN = "token-of-the-tests"

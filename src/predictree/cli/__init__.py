@@ -9,16 +9,19 @@ import re
 import sys
 import warnings
 from collections.abc import Sequence
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any, NoReturn
 
 from predictree import __version__
-from predictree.cli import demo, doctor, explain, fit, predict, report, reproduce, show, view
+from predictree.cli import demo, doctor, explain, fit, predict, report, show, view
 from predictree.cli.console import UsageError, complain, nearest, speak_utf8, warn
-from predictree.exceptions import PredictreeError
+from predictree.errors import MissingExtraError, PredictreeError
 
 DONE, UNUSABLE, MISUSED, INTERRUPTED = 0, 1, 2, 130
 
-COMMANDS = (demo, fit, predict, explain, show, report, view, reproduce, doctor)
+COMMANDS = (demo, fit, predict, explain, show, report, view, doctor)
+PLUGINS = "predictree.commands"  # entry points: modules with an ``add_to``, as those above
+PROMISED = {"reproduce": "predictree[paper]"}  # what to install for commands that are elsewhere
 
 EXAMPLES = """\
 examples:
@@ -98,7 +101,32 @@ def make_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     for command in COMMANDS:
         command.add_to(commands)
+    for plugin in entry_points(group=PLUGINS):
+        _add_plugin(plugin, commands)
+    for name in PROMISED.keys() - commands.choices.keys():
+        _add_missing(name, PROMISED[name], "is not installed", commands)
     return parser
+
+
+def _add_plugin(plugin: EntryPoint, commands: Any) -> None:
+    """Add a command of another package, or one that says why it cannot be had."""
+    try:
+        plugin.load().add_to(commands)
+    except ImportError as error:
+        package = PROMISED.get(plugin.name) or plugin.module.partition(".")[0]
+        _add_missing(plugin.name, package, f"cannot be loaded ({error})", commands)
+
+
+def _add_missing(name: str, package: str, what: str, commands: Any) -> None:
+    """Add a command that takes any words and says what to install."""
+
+    def run(args: argparse.Namespace) -> NoReturn:
+        raise MissingExtraError(f"the command {name} {what}: pip install '{package}'")
+
+    about = f"needs pip install '{package}'"
+    parser = commands.add_parser(name, help=about, prefix_chars="\0", add_help=False)
+    parser.add_argument("words", nargs="*")
+    parser.set_defaults(run=run, parser=parser)
 
 
 def _show_warning(message: Warning | str, *where: Any, **more: Any) -> None:

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from io import TextIOWrapper
 from typing import Any, TextIO
 
-from predictree.inspection.summary import as_json
+from predictree.explain.summary import as_json
 
 RED, YELLOW = "31", "33"
 

@@ -17,7 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, TextIO, cast
 
-from predictree.exceptions import InvalidInputError
+from predictree.errors import InvalidInputError
 
 SEPARATORS = (",", ";", "\t")
 UNUSUAL = ("|", ":", " ")

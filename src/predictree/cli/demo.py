@@ -9,8 +9,8 @@ import numpy as np
 from predictree.cli.command import add_command
 from predictree.cli.console import size, tell
 from predictree.cli.tables import require_polars, write_table
-from predictree.datasets import LOADERS, load
-from predictree.estimators import ToPsClassifier, ToPsRegressor
+from predictree.data.datasets import LOADERS, load
+from predictree.estimators.base import ToPsClassifier, ToPsRegressor
 
 TARGET = "target"
 
@@ -29,7 +29,7 @@ def add_to(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Show one data set, and write its files if asked to."""
-    from predictree.demo import EXAMPLES, show, show_toy
+    from predictree.cli.examples import EXAMPLES, show, show_toy
 
     if args.out is not None:
         require_polars()

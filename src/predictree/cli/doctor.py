@@ -12,13 +12,14 @@ import joblib
 from predictree import __version__
 from predictree.cli.command import add_command, add_json
 from predictree.cli.console import print_json, size
-from predictree.inspection.wording import table
+from predictree.explain.wording import table
 
 CORE = ("numpy", "scipy", "scikit-learn", "joblib", "numba")
 EXTRAS = {
     "app": ("jinja2", "starlette", "uvicorn"),
     "boosted": ("catboost", "lightgbm", "xgboost"),
     "frames": ("narwhals", "pandas", "polars", "pyarrow"),
+    "paper": ("matplotlib", "pandas", "xgboost"),
     "persist": ("skops",),
     "plot": ("matplotlib",),
     "shap": ("shap",),

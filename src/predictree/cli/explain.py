@@ -6,10 +6,11 @@ from typing import Any
 
 from predictree.cli.command import add_command, add_json
 from predictree.cli.console import print_json, printable
-from predictree.cli.models import add_model, class_names, read_model, read_rows
+from predictree.cli.models import add_model, read_model, read_rows
 from predictree.cli.tables import add_reading, blaming
-from predictree.exceptions import InvalidInputError
-from predictree.inspection import Explanation, explain
+from predictree.errors import InvalidInputError
+from predictree.explain import Explanation, explain
+from predictree.model import Model
 
 WORDS = """\
   predictree explain model.tops new.csv --row 1
@@ -48,12 +49,12 @@ def run(args: argparse.Namespace) -> None:
         print(printable(f"{file.place(args.row - 1)}\n{explanation}"))
 
 
-def _named(model: Any, explanation: Explanation) -> Explanation:
+def _named(model: Model, explanation: Explanation) -> Explanation:
     """Return an explanation with the classes as they are written in files."""
-    if explanation.classes is None:
+    names = model.class_words
+    if names is None:
         return explanation
-    names = class_names(model)
-    return replace(explanation, classes=tuple(names), prediction=names[explanation.target])
+    return replace(explanation, classes=names, prediction=names[explanation.target])
 
 
 def row_number(text: str) -> int:

@@ -21,15 +21,15 @@ from predictree.cli.tables import (
     read_table,
     require_polars,
 )
-from predictree.estimators import ToPsClassifier, ToPsRegressor
-from predictree.exceptions import InvalidInputError
-from predictree.extras import need
-from predictree.inspection.summary import summarise
+from predictree.errors import InvalidInputError, need
+from predictree.estimators.base import ToPsClassifier, ToPsRegressor
+from predictree.explain.summary import summarise
 from predictree.learners import PRESETS
 from predictree.losses import LOSSES
-from predictree.memory import bytes_of
-from predictree.planning import Plan
-from predictree.schema import ROLES
+from predictree.model.schema import ROLES
+from predictree.run.memory import bytes_of
+
+Plan = object
 
 LIVE = 2  # verbose: one line that lives
 FEW = 10  # different whole numbers that are still taken for classes

@@ -8,9 +8,9 @@ from typing import Any
 import predictree
 from predictree.cli.console import nearest
 from predictree.cli.tables import TableFile, read_table, require_polars
-from predictree.estimators import ToPsClassifier, ToPsRegressor
-from predictree.exceptions import DamagedModelError, InvalidInputError, UntrustedTypeError
-from predictree.persistence import summary_of
+from predictree.errors import DamagedModelError, InvalidInputError, UntrustedTypeError
+from predictree.model import Model
+from predictree.publish.files.archive import summary_of
 
 NAMED = 10  # columns that a message names
 
@@ -58,28 +58,28 @@ def read_summary(args: argparse.Namespace) -> dict[str, Any]:
         return summary_of(args.model)
 
 
-def read_model(args: argparse.Namespace) -> Any:
+def read_model(args: argparse.Namespace) -> Model:
     """Load the model that a command is given."""
     with naming(args.model):
-        model = predictree.load(args.model, trusted=args.trust)
-    if not isinstance(model, ToPsClassifier | ToPsRegressor):
+        model = predictree.load(args.model, trusted=args.trust).model_
+    if not isinstance(model, Model):
         raise InvalidInputError(
-            f"{args.model} holds a {type(model).__name__}, which the command line does not know: "
+            f"{args.model} holds a {model.settings.kind}, which the command line does not know: "
             "load it in Python with predictree.load"
         )
     return model
 
 
-def read_rows(args: argparse.Namespace, model: Any) -> tuple[TableFile, Any]:
+def read_rows(args: argparse.Namespace, model: Model) -> tuple[TableFile, Any]:
     """Read the table that a command is given, and return it with the columns of the model.
 
     Further columns, such as the target, are left out. A column that the model was told to ignore
     may be missing.
     """
-    columns = model.schema_.columns
+    columns = model.schema.columns
     texts = [c.name for c in columns if c.levels and all(isinstance(v, str) for v in c.levels)]
     file = read_table(args, texts)
-    if not hasattr(model, "feature_names_in_"):
+    if not model.named:
         return file, _by_place(file, len(columns))
     pl = require_polars()
     idle = {c.name for c in columns if not (c.splits or c.is_fitted)}
@@ -103,12 +103,6 @@ def _check_all_there(file: TableFile, lacking: list[str]) -> None:
         f"{file.path} lacks {len(lacking)} columns that the model needs: "
         f"{', '.join(map(repr, lacking[:NAMED]))}{more}. For the first, {hint}"
     )
-
-
-def class_names(model: Any) -> list[str]:
-    """Return the classes in words: true and false as they are written in files."""
-    labels = model.classes_.tolist()
-    return [str(c).lower() if isinstance(c, bool) else str(c) for c in labels]
 
 
 def _by_place(file: TableFile, n_columns: int) -> Any:

@@ -5,7 +5,7 @@ from typing import Any
 
 from predictree.cli.command import add_command
 from predictree.cli.console import tell
-from predictree.cli.models import add_model, class_names, read_model, read_rows
+from predictree.cli.models import add_model, read_model, read_rows
 from predictree.cli.tables import (
     AT_ONCE,
     WRITTEN,
@@ -15,8 +15,7 @@ from predictree.cli.tables import (
     require_polars,
     write_table,
 )
-from predictree.losses import decide, probabilities
-from predictree.tree import FloatArray
+from predictree.model import Model, probabilities
 
 WORDS = """\
   predictree predict model.tops new.csv                    CSV on stdout
@@ -51,13 +50,10 @@ def run(args: argparse.Namespace) -> None:
         tell(f"wrote {len(rows)} answers to {args.output}")
 
 
-def answers(model: Any, rows: Any) -> Any:
+def answers(model: Model, rows: Any) -> Any:
     """Return the answers for some rows as a frame."""
     pl = require_polars()
-    scores: FloatArray = model._scores(rows)
-    if not hasattr(model, "classes_"):
-        return pl.DataFrame({"prediction": scores[:, 0]})
-    chosen = model.classes_[decide(scores, model._half_is_second)]
+    scores = model.scores(model.encode(rows))
     p = probabilities(scores)
-    shares = {f"probability_{name}": p[:, k] for k, name in enumerate(class_names(model))}
-    return pl.DataFrame({"prediction": chosen, **shares})
+    shares = {f"probability_{name}": p[:, k] for k, name in enumerate(model.class_words or ())}
+    return pl.DataFrame({"prediction": model.decide(scores), **shares})

@@ -8,7 +8,8 @@ from predictree.cli.console import size, tell
 from predictree.cli.fit import labels, parted
 from predictree.cli.models import add_model, read_model, read_rows
 from predictree.cli.tables import add_reading, blaming, check_writable
-from predictree.exceptions import InvalidInputError
+from predictree.errors import InvalidInputError
+from predictree.publish.report import write
 
 WORDS = """\
   predictree report model.tops -o report.html
@@ -43,15 +44,15 @@ def run(args: argparse.Namespace) -> None:
     _check_data(args)
     model = read_model(args)
     if args.data is None:
-        path = model.report(path=args.output)
+        path = write(model, args.output)
     else:
         file, X = read_rows(args, model)
         y = None
         if args.target is not None:
-            y = labels(file, parted(file, args.target)[1], model._task)
+            y = labels(file, parted(file, args.target)[1], model.task)
         with blaming(file):
             judging = (None, None) if y is None else (X, y)
-            path = model.report(*judging, args.output, rows=X[: args.rows] if args.rows else None)
+            path = write(model, args.output, *judging, rows=X[: args.rows] if args.rows else None)
     tell(f"wrote {path}, {size(path.stat().st_size)}: open it in a browser")
 
 

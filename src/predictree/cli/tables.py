@@ -15,7 +15,7 @@ from typing import Any
 
 from predictree.cli.console import tell, warn
 from predictree.cli.csvfile import Layout, examine, line_of
-from predictree.exceptions import InvalidInputError, MissingExtraError, PredictreeError
+from predictree.errors import InvalidInputError, MissingExtraError, PredictreeError
 
 MISSING = ("", "NA", "N/A", "NaN", "nan", "NULL", "null")
 LOOKED_AT = 10_000  # rows that tell what a column is, unless a later one contradicts

@@ -35,7 +35,7 @@ def add_to(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Serve the page until it is interrupted."""
-    from predictree.view import Viewer, serve
+    from predictree.publish.serve import Viewer, serve
 
     model = read_model(args)
     if args.data is None:

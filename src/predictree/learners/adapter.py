@@ -11,15 +11,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, softmax
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
-from predictree.exceptions import InvalidInputError, SampleWeightError
-from predictree.losses import Labels, probabilities
-from predictree.tree import FloatArray, IntArray, Model
+from predictree.errors import InvalidInputError, SampleWeightError
+from predictree.model.fitted import ClassModel, Constant, IndicatorModel, SeenBy, ValueModel
+from predictree.model.outputs import Labels
+from predictree.model.tree import Fitted, FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Learner(ABC):
     metadata: Mapping[str, Any] = field(default_factory=dict)
     view: Any = None
 
-    def fit(self, X: FloatArray, y: Labels, rows: IntArray, seed: int) -> Model:
+    def fit(self, X: FloatArray, y: Labels, rows: IntArray, seed: int) -> Fitted:
         """Return A(E), trained on the given rows."""
         keywords = take_rows(self.metadata, rows, len(X))
         seen = X[rows] if self.view is None else self.view(X[rows])
@@ -59,12 +59,12 @@ class Learner(ABC):
             seen[:, np.isnan(seen).all(axis=0)] = 0.0  # some choke on a column without any value
         return self.seeing(self._fit(seen, y[rows], keywords, seed))
 
-    def seeing(self, model: Model) -> Model:
+    def seeing(self, model: Fitted) -> Fitted:
         """Return a model that sees the columns as the learner does."""
         return model if self.view is None else SeenBy(self.view, model)
 
     @abstractmethod
-    def _fit(self, X: FloatArray, y: Labels, keywords: dict[str, Any], seed: int) -> Model: ...
+    def _fit(self, X: FloatArray, y: Labels, keywords: dict[str, Any], seed: int) -> Fitted: ...
 
     def _fitted(self, X: FloatArray, y: Labels, keywords: dict[str, Any], seed: int) -> Any:
         return seeded(clone(self.estimator), seed).fit(X, y, **keywords)
@@ -75,22 +75,10 @@ class Learner(ABC):
         return takes_missing_values(self.estimator)
 
 
-@dataclass(frozen=True, slots=True)
-class SeenBy:
-    """A model, and how it sees the columns."""
-
-    view: Any
-    model: Model
-
-    def scores(self, X: FloatArray) -> FloatArray:
-        """Return the (n, k) scores of the rows of X."""
-        return self.model.scores(self.view(X))
-
-
 class ClassProbability(Learner):
     """A classifier: the scores are its class probabilities."""
 
-    def _fit(self, X: FloatArray, y: Labels, keywords: dict[str, Any], seed: int) -> Model:
+    def _fit(self, X: FloatArray, y: Labels, keywords: dict[str, Any], seed: int) -> Fitted:
         present, labels = np.unique(y, return_inverse=True)
         if len(present) == 1:
             return Constant(indicator_row(present[0], self.n_outputs))
@@ -105,7 +93,7 @@ class ClassIndicator(Learner):
     With two classes one indicator tells all, and the other column is its complement.
     """
 
-    def _fit(self, X: FloatArray, y: Labels, keywords: dict[str, Any], seed: int) -> Model:
+    def _fit(self, X: FloatArray, y: Labels, keywords: dict[str, Any], seed: int) -> Fitted:
         present = np.unique(y)
         if len(present) == 1:
             return Constant(indicator_row(present[0], self.n_outputs))
@@ -122,69 +110,8 @@ class ClassIndicator(Learner):
 class Value(Learner):
     """A regressor in a regression: the score is the prediction."""
 
-    def _fit(self, X: FloatArray, y: Labels, keywords: dict[str, Any], seed: int) -> Model:
+    def _fit(self, X: FloatArray, y: Labels, keywords: dict[str, Any], seed: int) -> Fitted:
         return ValueModel(self._fitted(X, y, keywords, seed))
-
-
-@dataclass(frozen=True, slots=True)
-class Constant:
-    """The predictor of a training set with one class."""
-
-    row: FloatArray
-
-    def scores(self, X: FloatArray) -> FloatArray:
-        """Return the same scores for every row."""
-        return np.tile(self.row, (len(X), 1))
-
-
-@dataclass(frozen=True, slots=True)
-class ClassModel:
-    """A fitted classifier; ``present`` are the codes of the classes it has seen."""
-
-    estimator: Any
-    present: IntArray
-    n_outputs: int
-
-    def scores(self, X: FloatArray) -> FloatArray:
-        """Return probabilities, zero for classes the training set did not have."""
-        seen = np.asarray(class_scores(self.estimator, X), dtype=float)
-        expected = (len(X), len(self.present))
-        if seen.shape != expected:
-            raise ValueError(
-                f"returned scores of shape (n, {seen.shape[-1]}), expected (n, {expected[1]})"
-            )
-        scores = np.zeros((len(X), self.n_outputs))
-        scores[:, self.present] = seen
-        return finite(scores)
-
-
-@dataclass(frozen=True, slots=True)
-class IndicatorModel:
-    """Fitted regressors by class code."""
-
-    estimators: Mapping[int, Any]
-    n_outputs: int
-    proper: bool
-
-    def scores(self, X: FloatArray) -> FloatArray:
-        """Return one column a class, zero for classes the training set did not have."""
-        scores = np.zeros((len(X), self.n_outputs))
-        for c, estimator in self.estimators.items():
-            scores[:, c] = predicted_values(estimator, X)
-        if self.n_outputs == 2:
-            scores[:, 0] = 1.0 - scores[:, 1]
-        return probabilities(scores) if self.proper else scores
-
-
-@dataclass(frozen=True, slots=True)
-class ValueModel:
-    """A fitted regressor."""
-
-    estimator: Any
-
-    def scores(self, X: FloatArray) -> FloatArray:
-        """Return the predictions as one column."""
-        return predicted_values(self.estimator, X)[:, None]
 
 
 def adapt(name: str, estimator: Any, task: str, n_outputs: int, **more: Any) -> Learner:
@@ -246,39 +173,6 @@ def seeded(estimator: Any, seed: int) -> Any:
         if value is None and (key == "random_state" or key.endswith("__random_state"))
     }
     return estimator.set_params(**free) if free else estimator
-
-
-def class_scores(estimator: Any, X: FloatArray) -> Any:
-    """Return the probabilities of a classifier, or the nearest thing it has.
-
-    Without ``predict_proba`` the decision function is squashed, which keeps its ranking;
-    without either the predicted class gets all.
-    """
-    if hasattr(estimator, "predict_proba"):
-        return estimator.predict_proba(X)
-    if hasattr(estimator, "decision_function"):
-        margin = estimator.decision_function(X)
-        if margin.ndim == 1:
-            positive = expit(margin)
-            return np.column_stack([1.0 - positive, positive])
-        return softmax(margin, axis=1)
-    return (estimator.predict(X)[:, None] == estimator.classes_).astype(float)
-
-
-def predicted_values(estimator: Any, X: FloatArray) -> FloatArray:
-    """Return the predictions of a regressor, one finite number a row."""
-    values = np.asarray(estimator.predict(X), dtype=float)
-    if values.shape not in {(len(X),), (len(X), 1)}:
-        shape = ", ".join(["n" if n == len(X) else str(n) for n in values.shape])
-        raise ValueError(f"returned predictions of shape ({shape}), expected (n,)")
-    return finite(values.reshape(len(X)))
-
-
-def finite(scores: FloatArray) -> FloatArray:
-    """Return the scores, or raise if any is NaN or infinite."""
-    if not np.isfinite(scores).all():
-        raise ValueError("returned NaN or infinite scores")
-    return scores
 
 
 def indicator_row(c: int, n_outputs: int) -> FloatArray:

@@ -21,7 +21,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, Ri
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from predictree.exceptions import InvalidInputError
+from predictree.errors import InvalidInputError
 from predictree.learners.sharp_trees import SharpExtraTrees
 from predictree.learners.sized_logistic import SizedLogistic
 

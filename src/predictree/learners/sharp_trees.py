@@ -9,8 +9,8 @@ from scipy.special import logsumexp
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.utils import check_random_state
 
-from predictree.losses import Labels
-from predictree.tree import BoolArray, FloatArray
+from predictree.model.outputs import Labels
+from predictree.model.tree import BoolArray, FloatArray
 
 HIGHEST = 5.0  # exponent
 

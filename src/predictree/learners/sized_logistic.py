@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.linear_model import LogisticRegression
 
-from predictree.losses import Labels
+from predictree.model.outputs import Labels
 
 WIDE = 500  # coefficients of more than two classes together; Newton's steps cost their cube
 SPARING = {"solver": "lbfgs", "tol": 1e-4, "max_iter": 1000}

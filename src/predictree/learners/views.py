@@ -1,13 +1,12 @@
 """What the learners see of a table: categories as numbers, gaps filled, columns on one scale.
 
-A table has one coded column for each of the user's (`predictree.schema`). Learners that take
+A table has one coded column for each of the user's (`predictree.model.schema`). Learners that take
 categories and missing values as they are get them so. For the others a category of few levels is
 one-hot coded and one of many gives the share of rows that have its level; neither knows a label.
 Gaps and scales are learned with the learner, on its own training rows.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,83 +16,13 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MinMaxScaler
 
 from predictree.learners.adapter import takes_missing_values
-from predictree.schema import Column, Schema
-from predictree.tree import FloatArray
+from predictree.model.schema import Column, Schema
+from predictree.model.tree import FloatArray
+from predictree.model.views import AsItIs, OneHot, Share, View
 
 FEW = 12  # levels that are one-hot coded
 NATIVE = 255  # levels that a histogram boosting takes as they are
 ONE_SCALE = ("sklearn.svm", "sklearn.neighbors", "sklearn.neural_network")
-
-
-@dataclass(frozen=True, slots=True)
-class AsItIs:
-    """A column of numbers, or the codes of a category for a learner that wants those."""
-
-    place: int
-
-    @property
-    def width(self) -> int:
-        """Columns that it makes."""
-        return 1
-
-    def fill(self, out: FloatArray, column: FloatArray) -> None:
-        """Write what is seen of a column."""
-        out[:, 0] = column
-
-
-@dataclass(frozen=True, slots=True)
-class OneHot:
-    """A category of few levels: an indicator of each, and of a missing one if there are any."""
-
-    place: int
-    codes: tuple[float, ...]
-    missing: bool
-
-    @property
-    def width(self) -> int:
-        """Columns that it makes."""
-        return len(self.codes) + self.missing
-
-    def fill(self, out: FloatArray, column: FloatArray) -> None:
-        """Write what is seen of a column."""
-        for j, code in enumerate(self.codes):
-            out[:, j] = column == code
-        if self.missing:
-            out[:, -1] = np.isnan(column)
-
-
-@dataclass(frozen=True)
-class Share:
-    """A category of many levels: the share of rows with that level, or with none."""
-
-    place: int
-    shares: FloatArray  # the last is of the missing; an unseen level has none
-
-    @property
-    def width(self) -> int:
-        """Columns that it makes."""
-        return 1
-
-    def fill(self, out: FloatArray, column: FloatArray) -> None:
-        """Write what is seen of a column."""
-        code = np.where(np.isnan(column), len(self.shares) - 1, column).astype(np.int64)
-        out[:, 0] = np.where(code < 0, 0.0, self.shares[code])
-
-
-@dataclass(frozen=True)
-class View:
-    """What one learner sees of the coded columns."""
-
-    parts: tuple[AsItIs | OneHot | Share, ...]
-
-    def __call__(self, X: FloatArray) -> FloatArray:
-        """Return the matrix that the learner sees."""
-        seen = np.empty((len(X), sum(part.width for part in self.parts)))
-        at = 0
-        for part in self.parts:
-            part.fill(seen[:, at : at + part.width], X[:, part.place])
-            at += part.width
-        return seen
 
 
 def numeric_view(schema: Schema, X: FloatArray) -> View | None:

@@ -1,0 +1,123 @@
+"""What can go wrong, by name.
+
+::
+
+    PredictreeError
+    ├── InvalidInputError (also a ValueError)     data, weights, partition or a parameter
+    │   └── SampleWeightError                     a learner cannot take the weights given
+    ├── NoPredictorError (also a ValueError)      no learner could be fitted at the root
+    ├── PredictionError (also a ValueError)       a kept predictor gave no number for a row
+    ├── InvalidTreeError (also a ValueError)      a tree that contradicts itself
+    ├── CheckpointError (also a ValueError)       a checkpoint that cannot be continued
+    ├── DamagedModelError (also a ValueError)     a file that holds no sound model
+    ├── UntrustedTypeError (also a TypeError)     a file with types that nobody trusts
+    └── MissingExtraError (also an ImportError)   an optional dependency that is not installed
+
+    UserWarning
+    ├── LearnerFailedWarning                      candidates lost during a fit that went on
+    ├── RareClassWarning                          a class with few rows to learn from and to judge
+    ├── CheckpointWarning                         a checkpoint that cannot be written any more
+    ├── ModelVersionWarning                       a file from another version of scikit-learn
+    ├── UndefinedLossWarning                      the loss judges nothing, so nothing is split
+    ├── CensoringWarning                          weights against censoring had to be limited
+    └── CompetingEventsWarning                    competing events were taken for censoring
+"""
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+
+class PredictreeError(Exception):
+    """Base of every error raised by predictree itself."""
+
+
+class InvalidInputError(PredictreeError, ValueError):
+    """Data or a parameter cannot be used; the message says which and what to do."""
+
+
+class SampleWeightError(InvalidInputError):
+    """Weights were given, and a learner cannot take them."""
+
+
+class NoPredictorError(PredictreeError, ValueError):
+    """The root has no predictor: every learner failed there."""
+
+
+class PredictionError(PredictreeError, ValueError):
+    """A predictor of a fitted tree returned something that is not a score."""
+
+
+class InvalidTreeError(PredictreeError, ValueError):
+    """The arrays of a tree contradict each other."""
+
+
+class CheckpointError(PredictreeError, ValueError):
+    """A checkpoint is damaged, of another fit, or in use."""
+
+
+class DamagedModelError(PredictreeError, ValueError):
+    """A file is not a model, is incomplete, contradicts itself, or is from a newer version."""
+
+
+class UntrustedTypeError(PredictreeError, TypeError):
+    """A file holds types that are neither known nor trusted by the user.
+
+    Attributes
+    ----------
+    types : tuple of str
+        Their names.
+    """
+
+    def __init__(self, types: Sequence[str]) -> None:
+        self.types = tuple(types)
+        super().__init__(
+            f"the file holds types that are not known to be harmless: {', '.join(self.types)}. "
+            f"If you trust whoever made it: load(path, trusted={list(self.types)})"
+        )
+
+    def __reduce__(self) -> tuple[type, tuple[tuple[str, ...]]]:
+        return type(self), (self.types,)
+
+
+class MissingExtraError(PredictreeError, ImportError):
+    """An optional dependency is not installed; the message says which extra brings it."""
+
+
+class LearnerFailedWarning(UserWarning):
+    """Some candidates were lost because their learner failed; the fit went on without them."""
+
+
+class RareClassWarning(UserWarning):
+    """A class has so few rows that what is learned and judged on them is uncertain."""
+
+
+class CheckpointWarning(UserWarning):
+    """A checkpoint cannot be written any more; the fit goes on without it."""
+
+
+class ModelVersionWarning(UserWarning):
+    """A model was saved with another version of scikit-learn than the one that is installed."""
+
+
+class UndefinedLossWarning(UserWarning):
+    """The loss cannot be computed on all of V¹, such as AUC on one class: the root stays alone."""
+
+
+class CensoringWarning(UserWarning):
+    """So few rows are still observed that weights against censoring had to be limited."""
+
+
+class CompetingEventsWarning(UserWarning):
+    """Competing events were taken for censoring: the probabilities are cause-specific."""
+
+
+def need(module: str, extra: str, purpose: str) -> Any:
+    """Return a module of an optional library, or say how to get it."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        library = module.partition(".")[0]
+        raise MissingExtraError(
+            f"{purpose} needs {library}: pip install 'predictree[{extra}]'"
+        ) from error

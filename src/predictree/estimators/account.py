@@ -1,0 +1,159 @@
+"""How the account of a fit is made: its verdict, its segments, and what is usual at its nodes."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from predictree.data.partition import are_splits
+from predictree.estimators.fitting import Grown, Task
+from predictree.grow.problem import Problem
+from predictree.losses import Judged, Loss
+from predictree.losses.judging import Evidence, error_on, loss_on, observed_rates, predicted_rates
+from predictree.model import Account, Background, Comparison, FitCount, Segment, Settings, Verdict
+from predictree.model.tree import NONE, BoolArray, FloatArray, IntArray, Tree
+
+CHUNK = 65_536  # rows that are looked at together
+
+
+def account_of(task: Task, grown: list[Grown]) -> Account:
+    """Return what a fit says of itself."""
+    first = grown[0]
+    unfinished = "time_limit" if len(grown) < task.n_trees else None
+    return Account(
+        verdict=_verdict(grown, task.recipe.limits.max_depth != 0),
+        segments=segments(first.tree, first.problem, first.evidence),
+        failures=(*task.refused, *(lost for one in grown for lost in one.failures)),
+        fits=sum((one.fits for one in grown), FitCount()),
+        stopped=grown[-1].stopped or unfinished,
+    )
+
+
+def settings_of(estimator: Any, /, **changed: Any) -> Settings:
+    """Return the parameters of an estimator as they are now, whatever becomes of them later.
+
+    Of splits, which are as long as the training rows, it is kept that there were some.
+    """
+    given = {**estimator.get_params(deep=False), **changed}
+    if are_splits(given.get("validation")):
+        given["validation"] = "splits"
+    copies = {name: clone(value, safe=False) for name, value in given.items()}
+    return Settings(type(estimator).__name__, copies)
+
+
+def _verdict(grown: list[Grown], tried: bool) -> Verdict:
+    """Judge the tree, or the mean of the trees if the same rows judge all of them."""
+    problem, first = grown[0].problem, grown[0].evidence
+    rows = problem.partition.v2
+    alike = [one.evidence for one in grown if np.array_equal(one.problem.partition.v2, rows)]
+    names = [name for name in first.learners if all(name in e.learners for e in alike)]
+    mean = Evidence(
+        np.mean([e.tree for e in alike], axis=0),
+        np.mean([e.stack for e in alike], axis=0),
+        {name: np.mean([e.learners[name] for e in alike], axis=0) for name in names},
+    )
+    return judge(problem.loss, problem.judged(rows), mean, tried)
+
+
+def judge(loss: Loss, rows: Judged, evidence: Evidence, tried: bool = True) -> Verdict:
+    """Compare the tree with its opponents; it had no chance to be one if no split was tried."""
+    losses = {name: loss.value(rows, scores) for name, scores in evidence.learners.items()}
+    defined = {name: value for name, value in losses.items() if np.isfinite(value)}
+    best = min(defined, key=lambda name: defined[name]) if defined else next(iter(losses))
+    value = loss.value(rows, evidence.tree)
+
+    def compare(name: str, scores: FloatArray) -> Comparison:
+        its = loss.value(rows, scores)
+        if np.array_equal(scores, evidence.tree):
+            return Comparison(name, its, 0.0, 0.0)
+        return Comparison(name, its, its - value, loss.error_of_gain(rows, scores, evidence.tree))
+
+    return Verdict(
+        loss.name,
+        value,
+        compare(f"the best learner alone ({best})", evidence.learners[best]),
+        compare("one stack of all learners", evidence.stack),
+        tried,
+    )
+
+
+def segments(tree: Tree, problem: Problem, evidence: Evidence) -> tuple[Segment, ...]:
+    """Return a segment for every leaf of a tree, from the evidence that judges it."""
+    rows = problem.partition.v2
+    leaf_of = tree.apply(problem.X[rows])
+    judged = problem.judged(rows)
+    return tuple(
+        _segment(int(leaf), leaf_of == leaf, problem.loss, judged, evidence)
+        for leaf in np.flatnonzero(tree.feature == NONE)
+    )
+
+
+def _segment(leaf: int, here: BoolArray, loss: Loss, rows: Judged, evidence: Evidence) -> Segment:
+    inside = Judged(rows.y[here], None if rows.weight is None else rows.weight[here])
+    tree, root = evidence.tree[here], evidence.stack[here]
+    if not len(inside.y):
+        return Segment(leaf, 0, None, None, None, None, None, None)
+    mine, its = loss_on(loss, inside, tree), loss_on(loss, inside, root)
+    defined = mine is not None and its is not None
+    observed = observed_rates(inside, tree.shape[1])
+    return Segment(
+        leaf,
+        len(inside.y),
+        observed,
+        mine,
+        its,
+        its - mine if defined else None,  # type: ignore[operator]
+        error_on(loss, inside, root, tree) if defined else None,
+        tuple(zip(predicted_rates(inside, tree), observed, strict=True)),
+    )
+
+
+def background(tree: Tree, problem: Problem) -> Background:
+    """Look at the training rows of a tree, through the eyes of learners that want numbers."""
+    rows = problem.partition.train
+    leaf = tree.apply(problem.X[rows])
+    mass = np.ones(len(rows)) if problem.weight is None else problem.weight[rows]
+    sums = None
+    for some in _chunks(leaf):
+        seen = problem.X[rows[some]]
+        seen = seen if problem.view is None else problem.view(seen)
+        here = _sums(seen, mass[some])
+        sums = np.zeros((len(tree), *here.shape)) if sums is None else sums
+        sums[leaf[some[0]]] += here
+    assert sums is not None
+    return Background(*_means(_added_up(tree, sums)), problem.view)
+
+
+def _means(sums: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Divide sums of values, of the weights that have one, and of all: (nodes, 3, width)."""
+    total, known, every = np.moveaxis(sums, 1, 0)
+    mean = np.divide(total, known, out=np.zeros_like(total), where=known > 0)
+    share = np.divide(known, every, out=np.ones_like(total), where=every > 0)
+    return mean, 1.0 - share
+
+
+def _chunks(leaf: IntArray) -> Iterator[IntArray]:
+    """Yield rows that share a leaf, not too many at once."""
+    order = np.argsort(leaf, kind="stable")
+    for rows in np.split(order, np.flatnonzero(np.diff(leaf[order])) + 1):
+        for start in range(0, len(rows), CHUNK):
+            yield rows[start : start + CHUNK]
+
+
+def _sums(seen: FloatArray, mass: FloatArray) -> FloatArray:
+    known = ~np.isnan(seen)
+    return np.stack(
+        [
+            mass @ np.where(known, seen, 0.0),
+            mass @ known,
+            np.full(seen.shape[1], mass.sum()),
+        ]
+    )
+
+
+def _added_up(tree: Tree, sums: FloatArray) -> FloatArray:
+    """Add what the leaves have to all nodes above them."""
+    for i in range(len(tree) - 1, 0, -1):
+        sums[tree.parent[i]] += sums[i]
+    return sums

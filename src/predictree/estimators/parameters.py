@@ -1,0 +1,115 @@
+"""Checks of an estimator's parameters, with errors that say what to give instead."""
+
+from numbers import Integral, Real
+from os import PathLike
+from threading import TIMEOUT_MAX
+from typing import Any
+
+import numpy as np
+
+from predictree.data.partition import are_splits, check_fractions, is_splitter
+from predictree.errors import InvalidInputError
+from predictree.grow.methods import WAYS
+from predictree.grow.rows import Limits
+from predictree.run.memory import bytes_of
+
+COUNTS = {
+    "n_thresholds": 1,
+    "min_samples_leaf": 1,
+    "min_samples_val": 1,
+    "n_repeats": 1,
+    "verbose": 0,
+}
+# Standard errors that "auto" asks of a split: of any, and of those below the root where trees may
+# be large. benchmarks/noise.py measures the first, benchmarks/weak.py the second.
+PROOF, PROOF_BELOW = 2.5, 1.0
+
+
+def limits_of(model: Any) -> Limits:
+    """Check the parameters that bear on how a tree grows; return its limits."""
+    check_choice("weights", model.weights, tuple(WAYS))
+    check_choice("search", model.search, ("auto", "exhaustive", "racing"))
+    for name, least in COUNTS.items():
+        check_number(name, getattr(model, name), Integral, least)
+    for name in ("min_gain", "shrinkage"):
+        check_number(name, getattr(model, name), Real, 0)
+    if model.time_limit is not None:
+        check_number("time_limit", model.time_limit, Real, 0)
+    if model.learner_timeout is not None:
+        check_number("learner_timeout", model.learner_timeout, Real, 0)
+        if not 0 < model.learner_timeout <= TIMEOUT_MAX:
+            raise InvalidInputError(
+                f"learner_timeout={model.learner_timeout!r}: it must be a time above zero, or "
+                "None for no limit"
+            )
+    if model.memory_limit is not None:
+        bytes_of(model.memory_limit)
+    if model.max_depth is not None:
+        check_number("max_depth", model.max_depth, Integral, 0)
+    if not isinstance(model.refit, bool | np.bool_):
+        raise InvalidInputError(f"refit={model.refit!r}: it must be True or False")
+    if not (model.checkpoint is None or isinstance(model.checkpoint, (str, PathLike))):
+        raise InvalidInputError(f"checkpoint={model.checkpoint!r}: it must be a folder or None")
+    if not (model.n_jobs is None or (isinstance(model.n_jobs, Integral) and model.n_jobs != 0)):
+        raise InvalidInputError(
+            f"n_jobs={model.n_jobs!r}: it must be a whole number other than 0, or None"
+        )
+    standard_errors(model.min_gain_se)
+    return Limits(
+        n_thresholds=model.n_thresholds,
+        max_depth=model.max_depth,
+        min_samples_leaf=model.min_samples_leaf,
+        min_samples_val=model.min_samples_val,
+        min_gain=model.min_gain,
+    )
+
+
+def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
+    """Raise unless a value is one of some words."""
+    if not (isinstance(value, str) and value in choices):
+        allowed = " or ".join(repr(choice) for choice in choices)
+        raise InvalidInputError(f"{name}={value!r}: it must be {allowed}")
+
+
+def check_number(name: str, value: Any, kind: type, least: int) -> None:
+    """Raise unless a value is a number of a kind, and large enough."""
+    if not isinstance(value, kind) or isinstance(value, bool) or not value >= least:  # type: ignore[operator]
+        what = "a whole number" if kind is Integral else "a number"
+        raise InvalidInputError(f"{name}={value!r}: it must be {what} of at least {least}")
+
+
+def check_validation(validation: Any) -> Any:
+    """Return a number of folds, the tuple of three shares, a splitter, or a list of splits."""
+    if isinstance(validation, type) and is_splitter(validation):
+        name = validation.__name__
+        raise InvalidInputError(f"validation={name}: it is a class; make one of it, {name}(...)")
+    if isinstance(validation, Integral) and not isinstance(validation, bool):
+        check_number("validation", validation, Integral, 2)
+        return int(validation)
+    if is_splitter(validation):
+        return validation
+    return list(validation) if are_splits(validation) else check_fractions(validation)
+
+
+def standard_errors(value: Any, may_be_large: bool = False) -> tuple[float, float]:
+    """Return what ``min_gain_se`` asks of the root and of the nodes below it.
+
+    Trees may be large if they are averaged and their learners are simple.
+    """
+    if isinstance(value, str):
+        check_choice("min_gain_se", value, ("auto",))
+        return PROOF, PROOF_BELOW if may_be_large else PROOF
+    return of_root_and_below("min_gain_se", value)
+
+
+def of_root_and_below(name: str, value: Any) -> tuple[float, float]:
+    """Return a pair of numbers as it is, and one number twice."""
+    value = value.tolist() if hasattr(value, "tolist") else value  # an array
+    pair = tuple(value) if isinstance(value, tuple | list) else (value, value)
+    if len(pair) != 2:
+        raise InvalidInputError(
+            f"{name}={value!r}: give one number, or two: of the root and of the nodes below it"
+        )
+    for number in pair:
+        check_number(name, number, Real, 0)
+    return pair

@@ -1,0 +1,24 @@
+"""Reading a fitted tree."""
+
+from predictree.explain.coefficients import Coefficients, coefficients
+from predictree.explain.explain import Explanation, explain
+from predictree.explain.figure import plot_tree
+from predictree.explain.importance import Importance, Importances, importances
+from predictree.explain.regions import learner_map, scorecard
+from predictree.explain.summary import summarise
+from predictree.explain.text import export_text
+
+__all__ = [
+    "Coefficients",
+    "Explanation",
+    "Importance",
+    "Importances",
+    "coefficients",
+    "explain",
+    "export_text",
+    "importances",
+    "learner_map",
+    "plot_tree",
+    "scorecard",
+    "summarise",
+]

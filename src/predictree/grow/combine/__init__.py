@@ -1,0 +1,1 @@
+"""What a node predicts with, and what its children would."""

@@ -1,0 +1,192 @@
+"""Mixtures: convex combinations of predictors, held to that of the parent.
+
+The weights of a node minimise its loss plus λ / n ‖w − w_parent‖², so that a node departs from its
+parent only as far as its rows warrant. The loss is log loss where probabilities are judged, else
+the squared error, in units of the root's.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+
+from predictree.grow.combine.kernels import mixed_scores, mixtures_of_sides
+from predictree.grow.leaf import Key
+from predictree.grow.rows import Rows
+from predictree.losses import Judged, Loss
+from predictree.losses.simplex import shrunk_log_loss, simplex_quadratic
+from predictree.model.outputs import targets, true_class_probability
+from predictree.model.tree import BoolArray, FloatArray
+
+TRACE = 1e-3  # a weight below this is dropped
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """The combination of one node.
+
+    Attributes
+    ----------
+    weights : mapping of Key to float
+    by_fold : sequence of mappings
+        The weights found without each fold's rows.
+    scores : array of shape (v, k)
+        Of the node's validation rows, each by the weights that were found without its fold.
+    lead : Key
+        The predictor with the most weight; at the root the best one alone.
+    unit, unit_by_fold : float, sequence of float
+        What squared errors are measured in: that of the root, on all rows and without each fold's.
+    """
+
+    weights: Mapping[Key, float]
+    by_fold: Sequence[Mapping[Key, float]]
+    scores: FloatArray
+    lead: Key
+    unit: float = 1.0
+    unit_by_fold: tuple[float, ...] = ()
+
+    def without(self, p: int, kept: BoolArray) -> "Mixture":
+        """Return what the node would predict with, had one fold never been seen."""
+        units = (self.unit_by_fold[p],) * len(self.unit_by_fold)
+        weights, scores = self.by_fold[p], self.scores[kept]
+        return replace(self, weights=weights, scores=scores, unit=units[p], unit_by_fold=units)
+
+    def in_units_of(self, rows: Rows, errors: FloatArray) -> "Mixture":
+        """Return the same at the root, whose errors are the unit below it."""
+        fold, mass = rows.problem.partition.weighing[rows.v1], rows.judged.mass
+        units = tuple(_mean(errors[fold != f], mass[fold != f]) for f in range(len(self.by_fold)))
+        return replace(self, unit=_mean(errors, mass), unit_by_fold=units)
+
+    @property
+    def large(self) -> dict[Key, float]:
+        """The weights that are more than a trace, made to sum to one."""
+        large = {key: weight for key, weight in self.weights.items() if weight >= TRACE}
+        total = sum(large.values())
+        return {key: weight / total for key, weight in large.items()}
+
+
+def mixed(
+    rows: Rows, keys: Sequence[Key], scores: FloatArray, parent: Mixture | None, strength: float
+) -> Mixture:
+    """Combine predictors with these scores, (v, k, p), held to the parent's combination."""
+    objective = _objective(rows, scores)
+    fold = rows.problem.partition.weighing[rows.v1]
+    even = dict.fromkeys(keys, 1.0)
+    units = () if parent is None else parent.unit_by_fold
+    by_fold, held_out = [], np.empty(scores.shape[:2])
+    for f in range(rows.problem.partition.weighing.max() + 1):
+        held = fold == f
+        found = among(keys, even if parent is None else parent.by_fold[f])
+        if not held.all():
+            unit = 1.0 if parent is None else units[f]
+            found = objective.minimise(~held, found, strength, unit)
+        held_out[held] = scores[held] @ found
+        by_fold.append(dict(zip(keys, found.tolist(), strict=True)))
+    toward = among(keys, even if parent is None else parent.weights)
+    unit = 1.0 if parent is None else parent.unit
+    weights = objective.minimise(np.ones(len(rows.v1), dtype=bool), toward, strength, unit)
+    named = dict(zip(keys, weights.tolist(), strict=True))
+    return Mixture(named, by_fold, held_out, max(named, key=named.__getitem__), unit, units)
+
+
+def sketched(
+    rows: Rows,
+    goes_left: BoolArray,
+    keys: Sequence[Key],
+    basis: FloatArray,
+    scores: FloatArray,
+    parent: Mixture,
+    strength: float,
+) -> FloatArray:
+    """Return the scores of mixtures on both sides of a split, quickly.
+
+    Every row's weights are found without its fold. They are those of `mixed` for squared errors,
+    and a few Newton steps towards them for log loss. ``basis`` has that of every predictor.
+    """
+    logarithmic = rows.problem.loss.combination == "log"
+    start = among(keys, parent.weights)
+    toward = np.array([among(keys, weights) for weights in parent.by_fold])
+    holds = strength * (np.ones(len(toward)) if logarithmic else np.array(parent.unit_by_fold))
+    basis = basis / (basis @ start)[:, :, None] if logarithmic else basis
+    fold = rows.problem.partition.weighing[rows.v1]
+    weights = mixtures_of_sides(
+        basis, rows.judged.mass, goes_left, fold, start, toward, holds, logarithmic
+    )
+    return np.asarray(mixed_scores(scores, goes_left, fold, weights))
+
+
+def basis_of(loss: Loss, judged: Judged, scores: FloatArray) -> FloatArray:
+    """Return what the objective is made of: a predictor's residuals, or p of the true class."""
+    if loss.combination == "log":
+        return true_class_probability(judged.y, scores)[:, None]
+    return scores - targets(judged.y, scores.shape[1])
+
+
+def squared_errors(rows: Judged, scores: FloatArray) -> FloatArray:
+    """Return the squared distance of every row's scores from its label or class indicator."""
+    return np.asarray(np.square(scores - targets(rows.y, scores.shape[1])).sum(axis=1))
+
+
+def among(keys: Sequence[Key], weights: Mapping[Key, float]) -> FloatArray:
+    """Return weights in the order of the keys, zero for new predictors."""
+    known = np.array([weights.get(key, 0.0) for key in keys])
+    total = known.sum()
+    return known / total if total > 0 else np.full(len(keys), 1 / len(keys))
+
+
+def _mean(errors: FloatArray, mass: FloatArray) -> float:
+    """Return a mean that may be divided by."""
+    mean = np.average(errors, weights=mass) if mass.any() else 1.0
+    return max(float(mean), np.finfo(float).tiny)
+
+
+class _Objective(Protocol):
+    """What the weights of one node minimise."""
+
+    def minimise(
+        self, rows: BoolArray, toward: FloatArray, strength: float, unit: float
+    ) -> FloatArray:
+        """Return the weights by some of the node's rows, held to others with a strength."""
+
+
+@dataclass(frozen=True)
+class _LogLoss:
+    """Log loss of the mixture of the probabilities given to the true class."""
+
+    p: FloatArray
+    mass: FloatArray
+
+    def minimise(
+        self, rows: BoolArray, toward: FloatArray, strength: float, unit: float
+    ) -> FloatArray:
+        mass = self.mass[rows]
+        each = strength / np.count_nonzero(rows)
+        return shrunk_log_loss(self.p[rows], mass / mass.sum(), toward, each)
+
+
+@dataclass(frozen=True)
+class _Squares:
+    """Half the squared error of the mixture, in some unit."""
+
+    residuals: FloatArray  # (n, k, p)
+    mass: FloatArray
+
+    def minimise(
+        self, rows: BoolArray, toward: FloatArray, strength: float, unit: float
+    ) -> FloatArray:
+        root = np.sqrt(self.mass[rows] / self.mass[rows].sum() / unit)
+        block = (self.residuals[rows] * root[:, None, None]).reshape(-1, len(toward))
+        gram = block.T @ block
+        ridge = 2 * strength / np.count_nonzero(rows)
+        place = np.arange(len(gram))
+        gram[place, place] += ridge + 1e-12 * np.trace(gram)
+        return simplex_quadratic(gram, ridge * toward)
+
+
+def _objective(rows: Rows, scores: FloatArray) -> _Objective:
+    loss, judged = rows.problem.loss, rows.judged
+    basis = np.stack([basis_of(loss, judged, h) for h in np.moveaxis(scores, 2, 0)], axis=-1)
+    if loss.combination == "log":
+        return _LogLoss(basis[:, 0], judged.mass)
+    return _Squares(basis, judged.mass)

@@ -1,0 +1,86 @@
+"""The ways to grow a tree, each made of the same parts: the only place where they differ."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from predictree.grow.algorithm import Combine, Method
+from predictree.grow.combine.best import Best
+from predictree.grow.combine.shrunk import Shrunk
+from predictree.grow.finish import AsGrown, PathWeights
+from predictree.grow.fits import Fits
+from predictree.grow.growth import Finish
+from predictree.grow.leaf import Choice, Leaf, Pool
+from predictree.grow.proof import Rehearsed, any_gain
+from predictree.grow.rows import Limits, Rows
+from predictree.grow.search.exhaustive import Exhaustive
+from predictree.grow.search.racing import Rounds, Scouts
+
+Demand = tuple[float, float]  # standard errors that a split must gain: the root's, and below it
+
+
+class Gardener(Combine, Protocol):
+    """A combination that can plant a root, too, and take up what an earlier run decided."""
+
+    def plant(self, rows: Rows, pool: Pool) -> Leaf:
+        """Return the root."""
+
+    def kept(self, choice: Choice) -> Choice:
+        """Keep what a choice of an earlier run answers with."""
+
+
+@dataclass(frozen=True)
+class Way(Method):
+    """A method from the root to the weights of the leaves."""
+
+    combine: Gardener
+    finish: Finish
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What the parameters of an estimator say about how a tree grows.
+
+    Attributes
+    ----------
+    limits : Limits
+    demand : pair of float
+        Standard errors that a split must gain, at the root and below it.
+    races : bool
+        Whether slow learners see a shortlist of the splits.
+    strength : float
+        Of the hold of a mixture on those below it.
+    """
+
+    limits: Limits
+    demand: Demand = (0.0, 0.0)
+    races: bool = False
+    strength: float = 300.0
+
+
+def paper(fits: Fits, recipe: Recipe, combine: Best | None = None) -> Way:
+    """Return the paper's method: one predictor a node, and weights by Algorithm 2."""
+    limits, combine = recipe.limits, combine or Best(fits)
+    search = Rounds(limits, fits, combine) if recipe.races else Exhaustive(limits, fits)
+    proof = Rehearsed(recipe.demand, combine, fits) if any(recipe.demand) else any_gain
+    return Way(search, combine, proof, limits, PathWeights(limits.min_samples_val))
+
+
+def stacked(fits: Fits, recipe: Recipe) -> Way:
+    """Return the method of a mixture a node, held to its parent's, and of proved splits."""
+    limits = recipe.limits
+    combine = Shrunk(recipe.strength, limits, fits)
+    search = Scouts(limits, fits, combine) if recipe.races else Exhaustive(limits, fits)
+    return Way(search, combine, Rehearsed(recipe.demand, combine, fits), limits, AsGrown())
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A method by name: what makes it, and whether V¹ and V² are to be one."""
+
+    make: Callable[[Fits, Recipe], Way]
+    pools: bool
+
+
+WAYS = {"shrunk": Kind(stacked, pools=True), "path": Kind(paper, pools=False)}
+"""The methods by the estimators' ``weights``."""

@@ -1,0 +1,1 @@
+"""Which splits of a leaf are tried, and with which learners."""

@@ -1,0 +1,96 @@
+"""Racing: what is cheap ranks all splits, and slow learners see a shortlist.
+
+What is on the list is for the combination to say: it knows what makes a split promising.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+from predictree.grow.fits import Fits
+from predictree.grow.leaf import Leaf, Trial
+from predictree.grow.rows import Limits
+from predictree.grow.search.trials import Trials, by_feature
+from predictree.model.tree import Split
+
+# From so many rows on, the rounds of a race, each with the share of the rows that the slow learners
+# get and the length of the shortlist. Fewer rows tell fewer splits apart, and a share of them is
+# not worth the fit. What ranks first is a gain by the learner that ranked it; a stand-in only
+# guesses, and has lists twice as long. benchmarks/shortlists.py measures what is lost.
+RACES = (
+    (4500, ((1 / 9, 8), (1.0, 1))),
+    (1000, ((1.0, 2),)),
+    (0, ((1.0, 1),)),
+)
+# Splits of a race of mixtures that are tried with more than what ranks them: with closed forms that
+# take steps or, where there are none, with the first of the slow learners.
+FINALISTS, SLOW_FINALISTS = 8, 2
+
+
+class Ranks(Protocol):
+    """A combination that can tell promising splits."""
+
+    def ranked(self, leaf: Leaf, trials: Iterable[Trial]) -> list[Split]:
+        """Return splits, best guess first; one alone if nothing can be better."""
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """Give the slow learners a growing share of the rows on a shrinking shortlist.
+
+    Only what was trained on all of them can win.
+    """
+
+    limits: Limits
+    fits: Fits
+    combine: Ranks
+
+    def __call__(self, leaf: Leaf) -> Iterator[Trial]:
+        """Yield the finalists of a leaf."""
+        trials = Trials(leaf, self.limits, self.fits)
+        trials.count()
+        if not trials.slow:
+            return trials.in_time(trials.of_all(trials.splits))
+        told = trials.ranking()
+        for share, length in rounds(len(leaf.rows.train), guesses=not trials.solved):
+            few = self.combine.ranked(leaf, trials.in_time(told))[:length]
+            told = trials.of_all(by_feature(few), share, keeps=share == 1)
+        return trials.in_time(told)
+
+
+@dataclass(frozen=True)
+class Scouts:
+    """Choose the split by what is quick; the slow learners join once it is decided.
+
+    Of the quick ones, those that take steps see the finalists alone. Only if there are none, the
+    first of the slow learners has to be trained before.
+    """
+
+    limits: Limits
+    fits: Fits
+    combine: Ranks
+
+    def __call__(self, leaf: Leaf) -> Iterator[Trial]:
+        """Yield the splits of a leaf that may be chosen."""
+        trials = Trials(leaf, self.limits, self.fits)
+        trials.count()
+        return trials.in_time(self._told(trials))
+
+    def _told(self, trials: Trials) -> Iterator[Trial]:
+        if not trials.slow:
+            return trials.of_all(trials.splits)
+        quick, told = trials.closed[1], trials.ranking()
+        if quick and len(quick) == len(trials.solved):
+            return told
+        length = FINALISTS if quick else SLOW_FINALISTS
+        ranked = self.combine.ranked(trials.leaf, trials.in_time(told))
+        few = by_feature(ranked[:length])
+        if quick:
+            return trials.of_quick(few, *trials.closed)
+        return trials.of_all(few, scouts=trials.scouts)
+
+
+def rounds(n_rows: float, guesses: bool) -> list[tuple[float, int]]:
+    """Return the rounds of a race on so many rows: the share of them, and how many splits."""
+    race = next(race for least, race in RACES if n_rows >= least)
+    return [(share, 2 * length if guesses else length) for share, length in race]

@@ -1,0 +1,226 @@
+"""The server of the what-if page: on this machine only, for who has its token, and to read only."""
+
+import json
+import secrets
+import socket
+from collections.abc import Awaitable, Callable
+from importlib.resources import files
+from typing import Any
+
+from predictree.errors import InvalidInputError, PredictreeError, need
+from predictree.publish.report.content import describe
+from predictree.publish.report.drawing import draw
+from predictree.publish.report.page import environment
+from predictree.publish.report.page import static as shared
+from predictree.publish.serve.people import Viewer
+
+HOST = "127.0.0.1"
+MAX_BODY = 1 << 20
+MAX_PEOPLE = 2
+TOKEN_HEADER = "x-predictree-token"
+TYPES = {"css": "text/css", "js": "text/javascript"}
+HEADERS = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+    "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cache-control": "no-store",
+    "cross-origin-resource-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+}
+Answer = Callable[[Any], Awaitable[Any]]
+
+
+class Guard:
+    """Lets requests through that come from the page itself, on this machine.
+
+    The host must be ours, or another site could point its own name at this machine. The token is
+    in the path, so that nobody else on the machine can guess the page; what asks for answers gives
+    it in a header as well, which no other site can make a browser send.
+    """
+
+    def __init__(self, app: Any, token: str, port: int) -> None:
+        self.app, self.token = app, token
+        self.hosts = {f"{name}:{port}" for name in (HOST, "localhost")}
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Refuse, or pass on."""
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+            return
+        responses = need("starlette.responses", "app", "the what-if page")
+        trouble = (400, "not a web request") if scope["type"] != "http" else self.refusal(scope)
+        if trouble is not None:
+            code, why = trouble
+            refused = responses.PlainTextResponse(why, code, HEADERS)
+            await refused(scope, receive, send)
+            return
+        await self.app(scope, receive, send)
+
+    def refusal(self, scope: Any) -> tuple[int, str] | None:
+        """Return a code and the reason why a request is refused, if it is."""
+        headers = {key.decode("latin-1"): v.decode("latin-1") for key, v in scope["headers"]}
+        host, origin = headers.get("host", ""), headers.get("origin")
+        if host not in self.hosts:
+            return 421, "this server answers on this machine only"
+        if origin is not None and origin != f"http://{host}":
+            return 403, "another site asked"
+        if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+            return 403, "another site asked"
+        _, given, rest = (scope["path"] + "//").split("/", 2)
+        if not same(given, self.token):
+            return 404, "there is nothing here: use the address that the terminal shows"
+        is_page = not rest.strip("/") or rest.startswith("static/")
+        if not is_page and not same(headers.get(TOKEN_HEADER, ""), self.token):
+            return 403, "the token is missing"
+        return None
+
+
+def same(given: str, token: str) -> bool:
+    """Whether a token is the right one, in a time that tells nothing."""
+    return secrets.compare_digest(given.encode(), token.encode())
+
+
+def make_app(viewer: Viewer, token: str, port: int) -> Any:
+    """Return the application: a page, its texts, a form, and answers.
+
+    Parameters
+    ----------
+    viewer : Viewer
+    token : str
+        Who asks must know it.
+    port : int
+        Where it will be served; part of the host that is asked for.
+    """
+    routing = need("starlette.routing", "app", "the what-if page")
+    applications = need("starlette.applications", "app", "the what-if page")
+    routes = [
+        routing.Route("/{token}/", _page(viewer), methods=["GET"]),
+        routing.Route("/{token}/static/{name}", _static, methods=["GET"]),
+        routing.Route("/{token}/api/form", _form(viewer), methods=["GET"]),
+        routing.Route("/{token}/api/answer", _answer(viewer), methods=["POST"]),
+    ]
+    return Guard(applications.Starlette(routes=routes), token, port)
+
+
+def _page(viewer: Viewer) -> Answer:
+    report = describe(viewer.model)
+    template = environment("predictree.publish.serve", "predictree.publish.report").get_template(
+        "view.html"
+    )
+    page = template.render(report, drawing=draw(report["nodes"]))
+
+    async def answer(request: Any) -> Any:
+        return _respond("HTMLResponse", page)
+
+    return answer
+
+
+async def _static(request: Any) -> Any:
+    texts = {
+        "style.css": lambda: shared("style.css"),
+        "tree.js": lambda: shared("tree.js"),
+        "view.css": lambda: _own("view.css"),
+        "view.js": lambda: _own("view.js"),
+    }
+    name = request.path_params["name"]
+    if name not in texts:
+        return _respond("PlainTextResponse", "there is no such file", 404)
+    kind = TYPES[name.rpartition(".")[2]]
+    return _respond("Response", texts[name](), media_type=kind)
+
+
+def _own(name: str) -> str:
+    return files("predictree.publish.serve").joinpath("static", name).read_text(encoding="utf-8")
+
+
+def _form(viewer: Viewer) -> Answer:
+    async def answer(request: Any) -> Any:
+        return _respond("JSONResponse", viewer.form())
+
+    return answer
+
+
+def _answer(viewer: Viewer) -> Answer:
+    async def answer(request: Any) -> Any:
+        concurrency = need("starlette.concurrency", "app", "the what-if page")
+        body = await _body(request)
+        if body is None:
+            return _respond("JSONResponse", {"error": "the request is too large"}, 413)
+        try:
+            people = people_of(body)
+            found = await concurrency.run_in_threadpool(lambda: list(map(viewer.answer, people)))
+        except (PredictreeError, ValueError) as error:
+            return _respond("JSONResponse", {"error": str(error)}, 422)
+        return _respond("JSONResponse", {"people": found})
+
+    return answer
+
+
+def people_of(body: bytes) -> list[Any]:
+    """Return the people in a request: one or two."""
+    try:
+        people = json.loads(body)["people"]
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise InvalidInputError("the request holds no people") from error
+    if not isinstance(people, list) or not 1 <= len(people) <= MAX_PEOPLE:
+        raise InvalidInputError("give one person, or two to compare")
+    return people
+
+
+async def _body(request: Any) -> bytes | None:
+    """Return what was sent; None if that is too much."""
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > MAX_BODY:
+            return None
+    return body
+
+
+def _respond(kind: str, content: Any, code: int = 200, **how: Any) -> Any:
+    responses = need("starlette.responses", "app", "the what-if page")
+    return getattr(responses, kind)(content, code, HEADERS, **how)
+
+
+def listen(port: int = 0) -> socket.socket:
+    """Return a socket of this machine alone; port 0 is any that is free."""
+    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        found.bind((HOST, port))
+    except OSError as error:
+        found.close()
+        raise InvalidInputError(
+            f"port {port} cannot be used ({error.strerror}): give another --port, or none"
+        ) from error
+    return found
+
+
+def serve(viewer: Viewer, port: int = 0, ready: Callable[[str], None] = print) -> None:
+    """Serve the page until interrupted.
+
+    Parameters
+    ----------
+    viewer : Viewer
+    port : int, default=0
+        0 is any port that is free.
+    ready : callable
+        Is told the address, once it can be opened.
+    """
+    uvicorn = need("uvicorn", "app", "the what-if page")
+    with listen(port) as found:
+        port, token = found.getsockname()[1], secrets.token_urlsafe(24)
+        app = make_app(viewer, token, port)
+        config = uvicorn.Config(
+            app,
+            log_level="critical",
+            access_log=False,
+            timeout_graceful_shutdown=0,
+            server_header=False,
+            ws="none",
+        )
+        found.listen()
+        ready(f"http://{HOST}:{port}/{token}/")
+        uvicorn.Server(config).run(sockets=[found])

@@ -1,0 +1,1 @@
+"""What surrounds the growth of a tree: tasks, failures, clock, journal, progress, forecast."""

@@ -1,6 +1,0 @@
-"""The what-if page: one model, one or two people, and what changes when they do."""
-
-from predictree.view.people import Viewer
-from predictree.view.server import make_app, serve
-
-__all__ = ["Viewer", "make_app", "serve"]
