@@ -16,12 +16,12 @@ import time
 from pathlib import Path
 
 import numpy as np
+from predictree.grow.search_ import RACES, SEARCHES, most_promising
 from sklearn.metrics import log_loss, mean_squared_error, roc_auc_score
 from suite import load
 
 from predictree import ToPsClassifier, ToPsRegressor
 from predictree.grow import search_ as search
-from predictree.grow.search_ import RACES, SEARCHES, most_promising
 
 SETS = [
     ("adult", "auc"),

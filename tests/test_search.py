@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from predictree.grow.search_ import nested
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -14,7 +15,6 @@ from predictree import ToPsClassifier, ToPsRegressor
 from predictree.data.partition import Partition
 from predictree.grow import search_ as search
 from predictree.grow.problem import Problem, Seeds
-from predictree.grow.search_ import nested
 from predictree.learners import adapt
 from predictree.learners.forms.logistic import LogisticForm
 from predictree.losses import LogLoss, SquaredError
