@@ -4,7 +4,7 @@ import time
 import warnings
 from abc import ABCMeta, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, replace
 from functools import partial
@@ -47,6 +47,9 @@ from predictree.estimators.fitting import Grown, Imputations, Task, problem_of_t
 from predictree.estimators.parameters import (
     check_choice,
     check_number,
+    OF_SUMS,
+    PROOF,
+    PROOF_BELOW,
     check_validation,
     limits_of,
     standard_errors,
@@ -54,7 +57,7 @@ from predictree.estimators.parameters import (
 from predictree.explain import Explanation, explain, export_text, plot_tree
 from predictree.explain.bounds import LossBound, loss_bound
 from predictree.grow.algorithm import best_split, grow
-from predictree.grow.finish import evidence, freeze
+from predictree.grow.finish import best_of, evidence, freeze
 from predictree.grow.fits import Fits
 from predictree.grow.growth import Growth
 from predictree.grow.methods import WAYS, Recipe, Way
@@ -129,6 +132,7 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
         min_gain: float = 0.0,
         min_gain_se: Any = "auto",
         refit: bool = False,
+        interactions: int = 10,
         n_repeats: int = 1,
         feature_roles: Mapping[Any, str] | None = None,
         imputation: str = "native",
@@ -154,6 +158,7 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
         self.min_gain = min_gain
         self.min_gain_se = min_gain_se
         self.refit = refit
+        self.interactions = interactions
         self.n_repeats = n_repeats
         self.feature_roles = feature_roles
         self.imputation = imputation
@@ -315,7 +320,7 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
 
     def _check_running(self, task: Task) -> None:
         """Try what may be refused once the first tree begins: before a checkpoint is written."""
-        task.problem(0, WAYS[self.weights].pools)
+        task.problem(0, WAYS[self._way].pools)
         with Executor(self.n_jobs, task.clock, self.learner_timeout):
             pass
         if task.checkpoint is not None:
@@ -357,7 +362,7 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
         twin.n_repeats = len(split_up)
         parts = split_up[0](seeds)
         share = 1.0 if partition is not None else train_share(check_validation(twin.validation))
-        parts = parts.pooled() if WAYS[twin.weights].pools else parts
+        parts = parts.pooled() if WAYS[twin._way].pools else parts
 
         def problem_of(preset: Any) -> tuple[Problem, list[Failure]]:
             named = resolve_learners(preset, twin._task)
@@ -407,30 +412,42 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
 
     def _grow(self, task: Task, before: list[Grown], context: Any) -> Grown:
         """Grow the next tree: partition, search, weigh, freeze."""
-        problem = task.problem(len(before), WAYS[self.weights].pools)
+        problem = task.problem(len(before), WAYS[self._way].pools)
         watcher = self._watcher(task, before, context)
         with (
             closing(self._journal(task, len(before), problem)) as journal,
             Executor(self.n_jobs, task.clock, self.learner_timeout) as executor,
         ):
             fits = Fits(problem.shared(executor), executor, journal)
-            way = self.method_of(fits, task.recipe)
-            growth = Growth(fits, way.finish)
-            with watcher.watching(growth):
-                rows = Rows.of(fits.problem)
-                root = growth.plant(way.combine.plant(rows, fits.of_root(rows)))
-                choose = journal.remembering(partial(best_split, method=way), Steps(way, fits))
-                for _ in watch(task.clock.until(grow(root, choose)), growth, watcher):
-                    pass
-            stopped = growth.stopped or ("time_limit" if task.clock.is_late else None)
-            return self._frozen(problem, growth, stopped)
+            growths = []
+            for way in self.methods_of(fits, task.recipe):
+                growths.append(self._growth(way, fits, task.clock, watcher))
+            stopped = growths[-1].stopped or ("time_limit" if task.clock.is_late else None)
+            return self._frozen(problem, best_of(growths), stopped)
 
-    def method_of(self, fits: Fits, recipe: Recipe) -> Way:
-        """Return the method that a tree is grown by; other methods are made of the same parts."""
-        return WAYS[self.weights].make(fits, recipe)
+    def _growth(self, way: Way, fits: Fits, clock: Clock, watcher: Watcher) -> Growth:
+        """Grow a tree by one method."""
+        growth = Growth(fits, way.finish)
+        with watcher.watching(growth):
+            root = growth.plant(way.combine.plant(Rows.of(fits.problem)))
+            choose = fits.journal.remembering(partial(best_split, method=way), Steps(way, fits))
+            for _ in watch(clock.until(grow(root, choose)), growth, watcher):
+                pass
+        return growth
+
+    def methods_of(self, fits: Fits, recipe: Recipe) -> Iterable[Way]:
+        """Return the methods that a tree is grown by; others are made of the same parts."""
+        return WAYS[self._way].make(fits, recipe)
+
+    @property
+    def _way(self) -> str:
+        """The name of the method: additive models have one of their own."""
+        additive = isinstance(self.learners, str) and self.learners == "additive"
+        return "additive" if additive and self.weights == "shrunk" else self.weights
 
     def _frozen(self, problem: Problem, growth: Growth, stopped: str | None) -> Grown:
         """Weigh and freeze a tree as it stands."""
+        growth = growth.finish.trimmed(growth)
         weights = growth.finish.weights(growth)
         tree = freeze(growth, weights, self.refit)
         seen, ledger = evidence(growth, weights), growth.fits.ledger
@@ -507,11 +524,15 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
         A race is worth it only where some learner would be slow otherwise.
         """
         are_quick = all(map(has_closed_form, learners))
+        auto = (PROOF, PROOF_BELOW if n_trees > 1 and are_quick else PROOF)
+        if self._way == "additive":
+            auto = OF_SUMS[self._task]
         return Recipe(
             limits,
-            standard_errors(self.min_gain_se, n_trees > 1 and are_quick),
+            standard_errors(self.min_gain_se, auto),
             not are_quick if self.search == "auto" else self.search == "racing",
             self.shrinkage,
+            self.interactions,
         )
 
     def _fitted(self, task: Task, grown: list[Grown]) -> dict[str, Any]:

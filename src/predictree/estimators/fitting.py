@@ -77,5 +77,5 @@ def problem_of_tree(
     """Return the problem of one tree, on rows whose gaps may have been filled."""
     return Problem(
         X, table.y, table.weight, parts, learners, loss, seeds, table.schema.splittable,
-        table.schema.categories, numeric_view(table.schema, X), clock,
+        table.schema.categories, table.schema.fitted, numeric_view(table.schema, X), clock,
     )  # fmt: skip

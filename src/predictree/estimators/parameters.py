@@ -9,7 +9,6 @@ import numpy as np
 
 from predictree.data.partition import are_splits, check_fractions, is_splitter
 from predictree.errors import InvalidInputError
-from predictree.grow.methods import WAYS
 from predictree.grow.rows import Limits
 from predictree.run.memory import bytes_of
 
@@ -17,17 +16,20 @@ COUNTS = {
     "n_thresholds": 1,
     "min_samples_leaf": 1,
     "min_samples_val": 1,
+    "interactions": 0,
     "n_repeats": 1,
     "verbose": 0,
 }
 # Standard errors that "auto" asks of a split: of any, and of those below the root where trees may
 # be large. benchmarks/noise.py measures the first, benchmarks/weak.py the second.
 PROOF, PROOF_BELOW = 2.5, 1.0
+# The same of additive corrections, whose scales are learned without each row's fold.
+OF_SUMS = {"regression": (1.0, 1.0), "classification": (1.5, 1.5)}
 
 
 def limits_of(model: Any) -> Limits:
     """Check the parameters that bear on how a tree grows; return its limits."""
-    check_choice("weights", model.weights, tuple(WAYS))
+    check_choice("weights", model.weights, ("shrunk", "path"))
     check_choice("search", model.search, ("auto", "exhaustive", "racing"))
     for name, least in COUNTS.items():
         check_number(name, getattr(model, name), Integral, least)
@@ -91,14 +93,13 @@ def check_validation(validation: Any) -> Any:
     return list(validation) if are_splits(validation) else check_fractions(validation)
 
 
-def standard_errors(value: Any, may_be_large: bool = False) -> tuple[float, float]:
-    """Return what ``min_gain_se`` asks of the root and of the nodes below it.
-
-    Trees may be large if they are averaged and their learners are simple.
-    """
+def standard_errors(
+    value: Any, auto: tuple[float, float] = (PROOF, PROOF)
+) -> tuple[float, float]:
+    """Return what ``min_gain_se`` asks of the root and of the nodes below it."""
     if isinstance(value, str):
         check_choice("min_gain_se", value, ("auto",))
-        return PROOF, PROOF_BELOW if may_be_large else PROOF
+        return auto
     return of_root_and_below("min_gain_se", value)
 
 

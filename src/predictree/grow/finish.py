@@ -7,10 +7,13 @@ from functools import partial
 import numpy as np
 
 from predictree.errors import NoPredictorError
+from predictree.grow.combine.correction import Sum
 from predictree.grow.combine.mixture import Mixture
+from predictree.grow.fits import Models
 from predictree.grow.growth import Alone, Grown, Growth, LeafWeights, Share
 from predictree.grow.leaf import Key, Leaf
 from predictree.grow.problem import ROOT_PATH, Problem
+from predictree.grow.proof import gains_by
 from predictree.losses import Combination, Judged
 from predictree.losses.judging import Evidence
 from predictree.losses.simplex import simplex_absolute, simplex_least_squares, simplex_log_loss
@@ -21,8 +24,33 @@ from predictree.run.guard import Failure, attempt
 ROWS_A_WEIGHT = 2  # of V², so that the weights of a path are more than noise
 
 
+class _OfPredictors:
+    """What is the same wherever a leaf weighs predictors."""
+
+    def trimmed(self, growth: Growth) -> Growth:
+        """Return the tree as it is."""
+        return growth
+
+    def models(self, growth: Growth, weights: LeafWeights, refit: bool) -> Mapping[Key, Models]:
+        """Return the models of predictors with weight, fitted now if they are not at hand."""
+        used = dict.fromkeys(share.key for shares in weights.values() for share in shares)
+        trained_on = {key: growth.nodes[key[0]].leaf.rows.train for key in used}
+        return growth.fits.final(trained_on, refit)
+
+    def alone(self, growth: Growth) -> Alone:
+        """Return what every learner of the root says about V²."""
+        problem, alone = growth.fits.problem, {}
+        for (owner, i), models in growth.fits.at_hand.items():
+            if owner == ROOT_PATH:
+                name = problem.learners[i].name
+                scores = attempt(name, partial(problem.held_out, models, problem.partition.v2))
+                if not isinstance(scores, Failure):
+                    alone[name] = scores
+        return alone
+
+
 @dataclass(frozen=True)
-class AsGrown:
+class AsGrown(_OfPredictors):
     """The mixtures of the leaves, found without the fold of each row they are asked about."""
 
     def weights(self, growth: Growth) -> LeafWeights:
@@ -42,7 +70,53 @@ class AsGrown:
 
 
 @dataclass(frozen=True)
-class PathWeights:
+class Pruned:
+    """One function a leaf; a split stays if what is below it gains so many standard errors."""
+
+    errors: float
+    linear: Callable[[], FloatArray]
+
+    def trimmed(self, growth: Growth) -> Growth:
+        """Return the tree without the splits that are not worth it, looked at from below."""
+        for path in sorted(growth.nodes, reverse=True):
+            one = growth.nodes.get(path)
+            if one is not None and one.split is not None and not self._is_worth_it(growth, path):
+                growth = growth.without({path})
+        return growth
+
+    def weights(self, growth: Growth) -> LeafWeights:
+        """Return the one function of every leaf."""
+        return {
+            leaf.path: [Share(leaf.answer.lead[0], leaf.answer.lead, 1.0)] for leaf in growth.leaves
+        }
+
+    def models(self, growth: Growth, weights: LeafWeights, refit: bool) -> Mapping[Key, Models]:
+        """Return the functions of all nodes: the tree is read as its leaves' way from the root."""
+        answers = [one.leaf.answer for one in growth.nodes.values()]
+        return {one.lead: (one.function,) for one in answers if isinstance(one, Sum)}
+
+    def said(self, growth: Growth, leaf: Leaf, shares: Sequence[Share]) -> FloatArray:
+        """Return the scores that the leaf had as it grew."""
+        return leaf.answer.scores
+
+    def stack(self, growth: Growth, alone: Alone) -> FloatArray:
+        """Return the scores of the root."""
+        return growth.nodes[ROOT_PATH].leaf.answer.scores
+
+    def alone(self, growth: Growth) -> Alone:
+        """Return what a linear model says about V²."""
+        return {"linear": self.linear()}
+
+    def _is_worth_it(self, growth: Growth, path: int) -> bool:
+        node = growth.nodes[path].leaf
+        scores = np.empty_like(node.answer.scores)
+        for leaf in growth.leaves_below(path):
+            scores[np.searchsorted(node.rows.v1, leaf.rows.v1)] = leaf.answer.scores
+        return gains_by(self.errors, node, scores)
+
+
+@dataclass(frozen=True)
+class PathWeights(_OfPredictors):
     """Algorithm 2: w*(Π), the convex combination with the least loss on V².
 
     A path is weighed on V² of its leaf, or of the nearest node above that has ``min_rows`` and two
@@ -90,15 +164,9 @@ def evidence(growth: Growth, weights: LeafWeights) -> Evidence:
     In a tree of mixtures every row's weights were found without its fold. Path weights were found
     on these rows; so are the stack's then.
     """
-    problem, alone = growth.fits.problem, {}
-    rows = problem.partition.v2
-    for (owner, i), models in growth.fits.at_hand.items():
-        if owner == ROOT_PATH:
-            name = problem.learners[i].name
-            scores = attempt(name, partial(problem.held_out, models, rows))
-            if not isinstance(scores, Failure):
-                alone[name] = scores
-    finish, tree = growth.finish, np.empty((len(rows), problem.n_outputs))
+    problem, finish = growth.fits.problem, growth.finish
+    rows, alone = problem.partition.v2, finish.alone(growth)
+    tree = np.empty((len(rows), problem.n_outputs))
     for leaf in growth.leaves:
         place = np.searchsorted(rows, leaf.rows.v2)
         tree[place] = finish.said(growth, leaf, weights[leaf.path])
@@ -112,8 +180,7 @@ def freeze(growth: Growth, weights: LeafWeights, refit: bool = False) -> Tree:
     model, trained on all rows of its node, in place of one a fold.
     """
     fits, id_of = growth.fits, growth.id_of
-    used = dict.fromkeys(share.key for shares in weights.values() for share in shares)
-    models = fits.final({key: growth.nodes[key[0]].leaf.rows.train for key in used}, refit)
+    models = growth.finish.models(growth, weights, refit)
     weights = {leaf: _rescaled(shares, models) for leaf, shares in weights.items()}
     nodes = [growth.nodes[path] for path in id_of]
     keys = dict.fromkeys([*models, *(one.leaf.answer.lead for one in nodes)])
@@ -123,6 +190,20 @@ def freeze(growth: Growth, weights: LeafWeights, refit: bool = False) -> Tree:
     ]
     records = [_record_of(one, names, id_of, weights.get(one.leaf.path)) for one in nodes]
     return Tree.from_nodes(records, predictors, fits.problem.n_outputs)
+
+
+def best_of(growths: Sequence[Growth]) -> Growth:
+    """Return the first of some grown trees, or a later one that is better by a standard error."""
+    best, *others = [growth.finish.trimmed(growth) for growth in growths]
+    for other in others:
+        loss, rows = best.fits.problem.loss, best.fits.problem.partition.v2
+        judged = best.fits.problem.judged(rows)
+        mine, its = (evidence(one, one.finish.weights(one)).tree for one in (best, other))
+        if loss.value(judged, mine) - loss.value(judged, its) > loss.error_of_gain(
+            judged, mine, its
+        ):
+            best = other
+    return best
 
 
 def weighing_rows(problem: Problem, path: Sequence[Leaf], min_rows: int) -> IntArray:

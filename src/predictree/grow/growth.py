@@ -6,7 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
-from predictree.grow.fits import Fits
+from predictree.grow.fits import Fits, Models
 from predictree.grow.leaf import Decision, Key, Leaf
 from predictree.model.tree import FloatArray, Split
 
@@ -21,14 +21,23 @@ class Share:
 
 
 LeafWeights = Mapping[int, list[Share]]  # by the path of the leaf, from the root down
-Alone = Mapping[str, FloatArray]  # what every learner of the root says about V²
+Alone = Mapping[str, FloatArray]  # what learners of the root say about V²
 
 
 class Finish(Protocol):
     """How the predictors of a path make the answer of its leaf."""
 
+    def trimmed(self, growth: "Growth") -> "Growth":
+        """Return the tree without what is not worth having."""
+
     def weights(self, growth: "Growth") -> LeafWeights:
         """Return the weights of every leaf."""
+
+    def models(self, growth: "Growth", weights: LeafWeights, refit: bool) -> Mapping[Key, Models]:
+        """Return the models that the tree keeps: those of predictors with weight, at least."""
+
+    def alone(self, growth: "Growth") -> Alone:
+        """Return what single learners say about V²."""
 
     def said(self, growth: "Growth", leaf: Leaf, shares: Sequence[Share]) -> FloatArray:
         """Return what a leaf answers for its rows of V²."""
@@ -114,10 +123,27 @@ class Growth:
         """The id of every node by its path: level by level, from left to right."""
         return {path: i for i, path in enumerate(sorted(self.nodes))}
 
+    def without(self, paths: set[int]) -> "Growth":
+        """Return the same tree where the nodes at some paths are leaves."""
+        below = {p for p in self.nodes if not paths.isdisjoint(lineage(p)[:-1])}
+        nodes = {p: one for p, one in self.nodes.items() if p not in below}
+        nodes |= {p: Grown(one.leaf) for p, one in nodes.items() if p in paths}
+        frontier = [leaf for leaf in self.frontier if leaf.path not in below]
+        return Growth(self.fits, self.finish, nodes, frontier, self.stopped)
+
+    def leaves_below(self, path: int) -> list[Leaf]:
+        """Return the leaves of the subtree at a path."""
+        return [leaf for leaf in self.leaves if path in lineage(leaf.path)]
+
     def ancestry(self, path: int) -> list[Leaf]:
         """Return Π: the nodes from the root to the one at a path."""
-        return [self.nodes[path >> up].leaf for up in reversed(range(path.bit_length()))]
+        return [self.nodes[above].leaf for above in lineage(path)]
 
     def _open(self, leaf: Leaf) -> None:
         self.frontier.append(leaf)
         self.nodes[leaf.path] = Grown(leaf)
+
+
+def lineage(path: int) -> list[int]:
+    """Return the paths from the root down to this one."""
+    return [path >> up for up in reversed(range(path.bit_length()))]

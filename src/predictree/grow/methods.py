@@ -1,20 +1,23 @@
 """The ways to grow a tree, each made of the same parts: the only place where they differ."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
 from predictree.grow.algorithm import Combine, Method
 from predictree.grow.combine.best import Best
+from predictree.grow.combine.correction import Bed, Correction, bed_of
 from predictree.grow.combine.shrunk import Shrunk
-from predictree.grow.finish import AsGrown, PathWeights
+from predictree.grow.finish import AsGrown, PathWeights, Pruned
 from predictree.grow.fits import Fits
 from predictree.grow.growth import Finish
-from predictree.grow.leaf import Choice, Leaf, Pool
-from predictree.grow.proof import Rehearsed, any_gain
+from predictree.grow.leaf import Choice, Leaf
+from predictree.grow.proof import GainsBy, Rehearsed, any_gain
 from predictree.grow.rows import Limits, Rows
 from predictree.grow.search.exhaustive import Exhaustive
 from predictree.grow.search.racing import Rounds, Scouts
+from predictree.grow.search.sums import Sums
+from predictree.learners.forms.additive.basis import Sizes
 
 Demand = tuple[float, float]  # standard errors that a split must gain: the root's, and below it
 
@@ -22,7 +25,7 @@ Demand = tuple[float, float]  # standard errors that a split must gain: the root
 class Gardener(Combine, Protocol):
     """A combination that can plant a root, too, and take up what an earlier run decided."""
 
-    def plant(self, rows: Rows, pool: Pool) -> Leaf:
+    def plant(self, rows: Rows) -> Leaf:
         """Return the root."""
 
     def kept(self, choice: Choice) -> Choice:
@@ -50,12 +53,15 @@ class Recipe:
         Whether slow learners see a shortlist of the splits.
     strength : float
         Of the hold of a mixture on those below it.
+    interactions : int
+        Pairs of features that an additive root may have.
     """
 
     limits: Limits
     demand: Demand = (0.0, 0.0)
     races: bool = False
     strength: float = 300.0
+    interactions: int = 0
 
 
 def paper(fits: Fits, recipe: Recipe, combine: Best | None = None) -> Way:
@@ -74,13 +80,36 @@ def stacked(fits: Fits, recipe: Recipe) -> Way:
     return Way(search, combine, Rehearsed(recipe.demand, combine, fits), limits, AsGrown())
 
 
+def readable(fits: Fits, recipe: Recipe) -> Iterator[Way]:
+    """Return the methods of one additive function a node: without pairs, and with the root's."""
+    bed = bed_of(fits.problem, Sizes())
+    yield _corrected(fits, recipe, bed)
+    if recipe.interactions:
+        paired = bed.root.paired(recipe.interactions, bed.caution.root)
+        if paired is not None:
+            yield _corrected(fits, recipe, Bed.of(paired))
+
+
+def _corrected(fits: Fits, recipe: Recipe, bed: Bed) -> Way:
+    limits, combine = recipe.limits, Correction(bed)
+    search, finish = Sums(limits, fits, combine, bed), Pruned(recipe.demand[1] + 0.5, bed.linear)
+    return Way(search, combine, GainsBy(recipe.demand), limits, finish)
+
+
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A method by name: what makes it, and whether V¹ and V² are to be one."""
+    """A method by name: what makes it, and whether V¹ and V² are to be one.
 
-    make: Callable[[Fits, Recipe], Way]
+    Where there are several ways, all are grown, and a later one is taken if it is clearly better.
+    """
+
+    make: Callable[[Fits, Recipe], Iterable[Way]]
     pools: bool
 
 
-WAYS = {"shrunk": Kind(stacked, pools=True), "path": Kind(paper, pools=False)}
-"""The methods by the estimators' ``weights``."""
+WAYS = {
+    "shrunk": Kind(lambda *given: [stacked(*given)], pools=True),
+    "path": Kind(lambda *given: [paper(*given)], pools=False),
+    "additive": Kind(readable, pools=True),
+}
+"""The methods by name: the estimators' ``weights``, or their ``learners``."""

@@ -69,6 +69,8 @@ class Problem:
         Those that the tree may split by; None is all.
     categories : set of int
         The columns that hold codes of levels.
+    fitted : tuple of int or None
+        The columns that learners may see; None is all.
     view : View or None
         What learners with a closed form see of the columns; None is the columns as they are.
     clock : Clock
@@ -84,6 +86,7 @@ class Problem:
     seeds: Seeds
     columns: tuple[int, ...] | None = None
     categories: frozenset[int] = frozenset()
+    fitted: tuple[int, ...] | None = None
     view: View | None = None
     clock: Clock = FOREVER
 
@@ -120,6 +123,11 @@ class Problem:
     def splittable(self) -> Iterable[int]:
         """The columns that the tree may split by."""
         return range(self.X.shape[1]) if self.columns is None else self.columns
+
+    @property
+    def for_learners(self) -> tuple[int, ...]:
+        """The columns that learners may see."""
+        return tuple(range(self.X.shape[1])) if self.fitted is None else self.fitted
 
     @cached_property
     def seen(self) -> FloatArray:

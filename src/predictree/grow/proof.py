@@ -40,6 +40,17 @@ def any_gain(leaf: Leaf, found: Found, argmin: ArgMin) -> bool:
     return True
 
 
+@dataclass(frozen=True, slots=True)
+class GainsBy:
+    """Demand a gain of so many standard errors of what was found without each row's fold."""
+
+    errors: tuple[float, float]
+
+    def __call__(self, leaf: Leaf, found: Found, argmin: ArgMin) -> bool:
+        """Whether a find is more than chance."""
+        return gains_by(self.errors[leaf.depth > 0], leaf, found.scores)
+
+
 @dataclass(frozen=True)
 class Rehearsed:
     """Demand a gain of so many standard errors, of the root and of nodes below it."""

@@ -68,6 +68,11 @@ class Rows:
         return self.train, self.v1, self.v2
 
     @cached_property
+    def all(self) -> IntArray:
+        """All rows of the node, in ascending order."""
+        return self.train if self.train is self.v1 else np.union1d(self.train, self.v1)
+
+    @cached_property
     def judged(self) -> Judged:
         """Labels and weights of V¹."""
         return self.problem.judged(self.v1)

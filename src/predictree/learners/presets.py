@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import (
     AdaBoostClassifier,
     AdaBoostRegressor,
@@ -22,6 +23,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from predictree.errors import InvalidInputError
+from predictree.learners.additive import AdditiveClassifier, AdditiveRegressor
 from predictree.learners.sharp_trees import SharpExtraTrees
 from predictree.learners.sized_logistic import SizedLogistic
 
@@ -45,6 +47,20 @@ def _logistic() -> Pipeline:
 def _linear_only() -> NamedEstimators:
     """ToPs/LR."""
     return [("linear", _linear())]
+
+
+def _additive_classifiers() -> NamedEstimators:
+    """Additive models, and the smaller ones that a region may do with."""
+    return [
+        ("additive", AdditiveClassifier()),
+        ("linear", _logistic()),
+        ("constant", DummyClassifier()),
+    ]
+
+
+def _additive_regressors() -> NamedEstimators:
+    """Return the same for real labels."""
+    return [("additive", AdditiveRegressor()), ("linear", _linear()), ("constant", DummyRegressor())]
 
 
 def _paper_classifiers() -> NamedEstimators:
@@ -162,12 +178,14 @@ def _boostings(kind: str) -> NamedEstimators:
 
 PRESETS: dict[str, dict[str, Callable[[], NamedEstimators]]] = {
     "classification": {
+        "additive": _additive_classifiers,
         "default": _default_classifiers,
         "boosted": _boosted_classifiers,
         "lr": _linear_only,
         "paper": _paper_classifiers,
     },
     "regression": {
+        "additive": _additive_regressors,
         "default": _default_regressors,
         "boosted": _boosted_regressors,
         "lr": _linear_only,

@@ -126,6 +126,11 @@ class Schema:
         return tuple(j for j, column in enumerate(self.columns) if column.splits)
 
     @property
+    def fitted(self) -> tuple[int, ...]:
+        """The places of the columns that learners see."""
+        return tuple(j for j, column in enumerate(self.columns) if column.is_fitted)
+
+    @property
     def categories(self) -> frozenset[int]:
         """The places of the columns that are split one level against the rest."""
         return frozenset(j for j, column in enumerate(self.columns) if column.is_category)

@@ -22,8 +22,9 @@ class Best:
 
     fits: Fits
 
-    def plant(self, rows: Rows, pool: Pool) -> Leaf:
+    def plant(self, rows: Rows) -> Leaf:
         """Take h_X: the learner, trained on all of S, with the least loss on V¹."""
+        pool = self.fits.of_root(rows)
         while pool:
             choice, loss = least(pool, rows)
             lost = self.fits.keep([Chosen(choice, rows)])

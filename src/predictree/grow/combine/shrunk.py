@@ -42,8 +42,9 @@ class Shrunk:
     fits: Fits
     _known: tuple[Leaf, Inherited] | None = field(default=None, init=False)
 
-    def plant(self, rows: Rows, pool: Pool) -> Leaf:
+    def plant(self, rows: Rows) -> Leaf:
         """Combine all learners trained on all rows: a stack."""
+        pool = self.fits.of_root(rows)
         if not pool:
             raise nothing_to_plant(self.fits)
         mixture = mixed(rows, _keys(pool), _stacked(pool), None, FREE)

@@ -1,0 +1,1 @@
+"""Additive models whose curves and penalties are learned from Gram matrices."""

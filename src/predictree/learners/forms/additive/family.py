@@ -1,0 +1,165 @@
+"""Families of labels: the loss of a score, its slope and curvature, and the link to a prediction.
+
+Scores are on the scale of the link, (n, k): log odds, logarithms, or the value itself. The
+curvature of several classes is one number a row that is at least that of every direction, so that
+one Gram matrix serves all classes.
+"""
+
+from typing import Protocol
+
+import numpy as np
+from scipy.special import expit, logsumexp, softmax
+
+from predictree.model.outputs import Labels
+from predictree.model.tree import FloatArray
+
+TINY = 1e-4  # curvature of a row whose label is certain
+
+
+class Family(Protocol):
+    """What a kind of label asks of an additive model."""
+
+    name: str
+    link: str
+    is_quadratic: bool
+    n_scores: int
+
+    def start(self, y: Labels, weight: FloatArray) -> FloatArray:
+        """Return the best constant scores, (k,)."""
+
+    def loss(self, y: Labels, f: FloatArray) -> FloatArray:
+        """Return the loss of every row."""
+
+    def slope(self, y: Labels, f: FloatArray) -> FloatArray:
+        """Return minus the derivative of the loss, (n, k)."""
+
+    def curvature(self, y: Labels, f: FloatArray) -> FloatArray:
+        """Return the curvature of every row, (n,)."""
+
+
+class Squares:
+    """Squared error."""
+
+    name, link, is_quadratic, n_scores = "squares", "identity", True, 1
+
+    def start(self, y: Labels, weight: FloatArray) -> FloatArray:
+        """Return the mean."""
+        return np.array([np.average(y, weights=weight)])
+
+    def loss(self, y: Labels, f: FloatArray) -> FloatArray:
+        """Return squared residuals."""
+        return np.asarray(np.square(y - f[:, 0]))
+
+    def slope(self, y: Labels, f: FloatArray) -> FloatArray:
+        """Return residuals."""
+        return np.asarray(y[:, None] - f)
+
+    def curvature(self, y: Labels, f: FloatArray) -> FloatArray:
+        """Return ones."""
+        return np.ones(len(y))
+
+
+class TwoClasses:
+    """Log loss of two classes; a score is the log odds of the second."""
+
+    name, link, is_quadratic, n_scores = "two classes", "logit", False, 1
+
+    def start(self, y: Labels, weight: FloatArray) -> FloatArray:
+        """Return the log odds."""
+        p = np.average(y, weights=weight)
+        return np.array([np.log(p / (1 - p))])
+
+    def loss(self, y: Labels, f: FloatArray) -> FloatArray:
+        """Return minus the log of the probability of the true class."""
+        return np.asarray(np.logaddexp(0.0, f[:, 0]) - y * f[:, 0])
+
+    def slope(self, y: Labels, f: FloatArray) -> FloatArray:
+        """Return the label minus the probability."""
+        return np.asarray(y[:, None] - expit(f))
+
+    def curvature(self, y: Labels, f: FloatArray) -> FloatArray:
+        """Return p (1 − p)."""
+        p = expit(f[:, 0])
+        return np.maximum(p * (1 - p), TINY)
+
+
+class Classes:
+    """Log loss of several classes, a score each."""
+
+    name, link, is_quadratic = "classes", "softmax", False
+
+    def __init__(self, n_scores: int) -> None:
+        self.n_scores = n_scores
+
+    def start(self, y: Labels, weight: FloatArray) -> FloatArray:
+        """Return the logarithms of the shares, centred."""
+        share = np.log(np.bincount(y, weight, self.n_scores) / weight.sum())
+        return np.asarray(share - share.mean())
+
+    def loss(self, y: Labels, f: FloatArray) -> FloatArray:
+        """Return minus the log of the probability of the true class."""
+        return np.asarray(logsumexp(f, axis=1) - f[np.arange(len(y)), y])
+
+    def slope(self, y: Labels, f: FloatArray) -> FloatArray:
+        """Return indicators minus probabilities."""
+        return np.asarray(np.eye(self.n_scores)[y] - softmax(f, axis=1))
+
+    def curvature(self, y: Labels, f: FloatArray) -> FloatArray:
+        """Return a bound on the curvature in every direction: twice the largest p (1 − p)."""
+        p = softmax(f, axis=1)
+        return np.maximum(2 * (p * (1 - p)).max(axis=1), TINY)
+
+
+class Counts:
+    """Poisson deviance of counts; a score is the logarithm of the mean."""
+
+    name, link, is_quadratic, n_scores = "poisson", "log", False, 1
+
+    def start(self, y: Labels, weight: FloatArray) -> FloatArray:
+        """Return the logarithm of the mean."""
+        return np.array([np.log(np.average(y, weights=weight))])
+
+    def loss(self, y: Labels, f: FloatArray) -> FloatArray:
+        """Return half the deviance, up to what depends on the label alone."""
+        return np.asarray(np.exp(f[:, 0]) - y * f[:, 0])
+
+    def slope(self, y: Labels, f: FloatArray) -> FloatArray:
+        """Return the label minus the mean."""
+        return np.asarray(y[:, None] - np.exp(f))
+
+    def curvature(self, y: Labels, f: FloatArray) -> FloatArray:
+        """Return the mean."""
+        return np.maximum(np.exp(f[:, 0]), TINY)
+
+
+class Amounts:
+    """Gamma deviance of positive amounts; a score is the logarithm of the mean."""
+
+    name, link, is_quadratic, n_scores = "gamma", "log", False, 1
+
+    def start(self, y: Labels, weight: FloatArray) -> FloatArray:
+        """Return the logarithm of the mean."""
+        return np.array([np.log(np.average(y, weights=weight))])
+
+    def loss(self, y: Labels, f: FloatArray) -> FloatArray:
+        """Return half the deviance, up to what depends on the label alone."""
+        return np.asarray(y * np.exp(-f[:, 0]) + f[:, 0])
+
+    def slope(self, y: Labels, f: FloatArray) -> FloatArray:
+        """Return the label in units of the mean, minus one."""
+        return np.asarray(y[:, None] * np.exp(-f) - 1)
+
+    def curvature(self, y: Labels, f: FloatArray) -> FloatArray:
+        """Return one, its expectation."""
+        return np.ones(len(y))
+
+
+FAMILIES: dict[str, Family] = {"poisson": Counts(), "gamma": Amounts()}
+"""Families by the name of the loss that asks for them."""
+
+
+def family_of(loss_name: str, n_outputs: int) -> Family:
+    """Return the family of labels with so many scores, judged by a loss."""
+    if n_outputs > 2:
+        return Classes(n_outputs)
+    return TwoClasses() if n_outputs == 2 else FAMILIES.get(loss_name, Squares())

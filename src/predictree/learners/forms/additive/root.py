@@ -1,0 +1,138 @@
+"""The root of a tree of additive models: main effects, and pairs where they are worth it."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from predictree.learners.forms.additive.correction import Fit, Sample, fit
+from predictree.learners.forms.additive.evidence import Prior
+from predictree.learners.forms.additive.ground import Ground
+from predictree.learners.forms.additive.pairs import Pair, pair_of, ranked
+from predictree.model.additive import AdditiveFunction, Axis, Surface, along
+from predictree.model.tree import FloatArray, IntArray
+
+FIRST_OF_PAIR = 0.3  # of the noise: the variance that a pair starts with
+MANY_ROWS = 10_000  # from so many on, there may be half as many pairs more
+CANDIDATES = 16  # features that may be in a pair: those with the strongest curves
+
+
+@dataclass(frozen=True, eq=False)
+class Root:
+    """The models of the root.
+
+    Attributes
+    ----------
+    ground : Ground
+    rows : array of shape (n,)
+        All rows, in the order of their folds.
+    sample : Sample
+    fit : Fit
+    pairs : tuple of Pair
+        Their columns follow those of the ground.
+    """
+
+    ground: Ground
+    rows: IntArray
+    sample: Sample
+    fit: Fit
+    pairs: tuple[Pair, ...] = ()
+
+    @classmethod
+    def of(cls, ground: Ground, prior: Prior) -> "Root":
+        """Fit main effects."""
+        rows = np.argsort(ground.fold, kind="stable")
+        told = np.tile(ground.first, (len(rows), 1, 1))
+        sample = ground.sample(rows, told)
+        return cls(ground, rows, sample, fit(sample, prior))
+
+    @property
+    def told(self) -> FloatArray:
+        """What all models say of the rows: (n, n_folds + 1, k), in the order of the folds."""
+        return self.sample.told(self.fit.coefficients)
+
+    @property
+    def function(self) -> AdditiveFunction:
+        """The function of the last model."""
+        ground, b = self.ground, self.fit.last.coefficients
+        main, at = ground.function(ground.first[-1], b), 1 + len(ground.columns)
+        surfaces = []
+        for pair in self.pairs:
+            mine = b[at : at + pair.width] * ground.unit
+            axes = tuple(ground.basis.features[p].axis for p in (pair.first, pair.second))
+            surfaces.append(Surface(axes, pair.surface(ground.basis, mine)))
+            at += pair.width
+        return replace(main, surfaces=tuple(surfaces))
+
+    def effects(self) -> list[tuple[int, FloatArray]]:
+        """Return each feature, and what its curve says of all rows by place in X: (n, k)."""
+        X = self.ground.X
+        return [
+            (c.axis.feature, along(c.values, c.axis.place(X[:, c.axis.feature])) / self.ground.unit)
+            for c in self.function.curves
+        ]
+
+    def paired(self, most: int, prior: Prior, barred: frozenset[int] = frozenset()) -> "Root | None":
+        """Return the same with pairs; None if there are none that gain out of fold.
+
+        Parameters
+        ----------
+        most : int
+            Pairs of few rows; of many rows there are half as many more.
+        prior : Prior
+        barred : set of int
+            Features that are in no pair.
+        """
+        most = most * 3 // 2 if len(self.rows) > MANY_ROWS else most
+        found = self._candidates(most, barred)
+        if not found:
+            return None
+        ground = self.ground
+        pairs = tuple(
+            pair_of(ground.basis, ground.B, i, j, ground.weight) for i, j in found
+        )
+        columns = np.hstack([pair.rows(self.sample.B) for pair in pairs])
+        group = np.repeat(np.arange(len(pairs)), [pair.width for pair in pairs])
+        sample = self.sample.beside(columns, group)
+        before = self.fit.beside(columns.shape[1], len(pairs), FIRST_OF_PAIR)
+        return replace(self, sample=sample, fit=fit(sample, prior, before), pairs=pairs)
+
+    def _candidates(self, most: int, barred: frozenset[int]) -> list[tuple[int, int]]:
+        """Return the best pairs, by the places of their features in the basis."""
+        ground, sample = self.ground, self.sample
+        own = replace(sample, offset=self.told).own[sample.held]
+        y, weight = sample.y[sample.held], sample.weight[sample.held]
+        curvature = ground.family.curvature(y, own)
+        response = ground.family.slope(y, own) / curvature[:, None]
+        rows = self.rows[sample.held]
+        place_of = {one.axis.feature: i for i, one in enumerate(ground.basis.features)}
+        strength = {j: float(effect.std(axis=0).max()) for j, effect in self.effects()}
+        strong = sorted((j for j in place_of if j not in barred), key=lambda j: -strength[j])
+        fold = _two_at_least(ground.fold[rows])
+        told = ranked(ground.X[rows], response, weight * curvature, fold, strong[:CANDIDATES])
+        return [(place_of[i], place_of[j]) for gain, i, j in told[:most] if gain > 0]
+
+
+def _two_at_least(fold: IntArray) -> IntArray:
+    """Return folds as they are, or two where there is one."""
+    return fold if fold.max() > fold.min() else np.arange(len(fold)) % 2
+
+
+def within(function: AdditiveFunction, X: FloatArray) -> AdditiveFunction:
+    """Hold curves constant beyond the cells that some rows fall in."""
+    curves = tuple(
+        replace(c, values=_within(c.axis, c.values, X[:, c.axis.feature])) for c in function.curves
+    )
+    return replace(function, curves=curves)
+
+
+def _within(axis: Axis, values: FloatArray, column: FloatArray) -> FloatArray:
+    known = column[~np.isnan(column)]
+    if axis.is_category or not len(known):
+        return values
+    low, high = np.clip([known.min(), known.max()], axis.knots[0], axis.knots[-1])
+    first = int(np.searchsorted(axis.knots, low, side="right")) - 1
+    last = int(np.searchsorted(axis.knots, high, side="left"))
+    held = values.copy()
+    held[:first] = values[first]
+    held[last + 1 : -1] = values[last]
+    return held
