@@ -42,5 +42,11 @@ $(VENV)/.docs: $(VENV)/.package
 	$(BIN)/python -m pip install --quiet --group docs
 	touch $@
 
+# What the library is compared with, in an environment of its own (see benchmarks/readable.py).
+$(VENV)/.peers: benchmarks/peers.txt
+	$(PYTHON) -m venv $(VENV)/peers
+	$(VENV)/peers/bin/python -m pip install --quiet --requirement $<
+	touch $@
+
 clean:
 	rm -rf docs/_build docs/auto_gallery docs/generated $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis
