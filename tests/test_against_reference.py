@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from predictree import ToPsClassifier, ToPsRegressor
-from predictree.grow import weights
+from predictree.grow import finish
 from reference.losses import LOSSES
 from reference.naive import NaiveToPs
 
@@ -54,7 +54,7 @@ def problems(draw, n_classes):
         "min_samples_val": draw(st.integers(1, 5)),
         "max_depth": draw(st.integers(0, 3)),
     }
-    return X, y, part, chosen, limits, draw(st.sampled_from([0, weights.ROWS_A_WEIGHT, 5]))
+    return X, y, part, chosen, limits, draw(st.sampled_from([0, finish.ROWS_A_WEIGHT, 5]))
 
 
 def fit_both(problem, loss, n_classes):
@@ -67,7 +67,7 @@ def fit_both(problem, loss, n_classes):
     model = estimator(
         learners, loss=loss, search="exhaustive", weights="path", min_gain_se=0.0, **limits
     )
-    with patch.object(weights, "ROWS_A_WEIGHT", rows_a_weight):
+    with patch.object(finish, "ROWS_A_WEIGHT", rows_a_weight):
         model.fit(X, y, partition=part)
     oracle = NaiveToPs(
         [portfolio[name] for name in chosen],

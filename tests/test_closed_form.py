@@ -12,10 +12,17 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from predictree.data.splits import candidate_splits
-from predictree.learners import Bins, Cuts, Design, adapt, closed_form, has_closed_form
+from predictree.learners import adapt
 from predictree.learners.adapter import weight_keyword
-from predictree.learners.forms import kernels
-from predictree.learners.forms.design import cell_grams, gram_of, training_sums
+from predictree.learners.forms import closed_form, has_closed_form, kernels
+from predictree.learners.forms.design import (
+    Bins,
+    Cuts,
+    Design,
+    cell_grams,
+    gram_of,
+    training_sums,
+)
 from predictree.learners.forms.least_squares import solve_least_squares
 from predictree.learners.forms.linear import LinearForm
 from predictree.model.tree import Split

@@ -31,7 +31,7 @@ from predictree.errors import (
     UndefinedLossWarning,
 )
 from predictree.estimators.parameters import of_root_and_below, standard_errors
-from predictree.grow import weights
+from predictree.grow import finish
 
 PARTS = (0.75, 0.15, 0.10)
 
@@ -208,7 +208,7 @@ def test_weights_are_repetitions_in_a_grown_tree(regimes):
     settings = {"random_state": 0, "max_depth": 3, "min_samples_leaf": 1, "min_samples_val": 1}
     settings |= HELD_OUT
     again = np.repeat(np.arange(len(y)), times)
-    with patch.object(weights, "ROWS_A_WEIGHT", 0):  # limits count rows, whatever their weights
+    with patch.object(finish, "ROWS_A_WEIGHT", 0):  # limits count rows, whatever their weights
         weighted = ToPsRegressor("lr", **settings).fit(X, y, sample_weight=times)
         repeated = ToPsRegressor("lr", **settings).fit(X[again], y[again])
     assert len(weighted.tree_) > 3
@@ -606,9 +606,9 @@ def test_any_pair_of_numbers_is_a_pair(pair):
     assert of_root_and_below("min_gain_se", np.array(2.5)) == (2.5, 2.5)
 
 
-def test_left_to_us_trees_that_may_be_large_have_a_second_demand():
-    assert standard_errors("auto", may_be_large=True) == (2.5, 1.0)
-    assert standard_errors("auto", may_be_large=False) == (2.5, 2.5)
+def test_left_to_us_the_demand_is_that_of_the_method():
+    assert standard_errors("auto", auto=(2.5, 1.0)) == (2.5, 1.0)
+    assert standard_errors(3, auto=(2.5, 1.0)) == (3, 3)
 
 
 def test_trees_of_simple_learners_grow_further_if_they_are_averaged():

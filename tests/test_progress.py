@@ -4,6 +4,7 @@ import io
 import sys
 import threading
 import time
+from itertools import takewhile
 
 import numpy as np
 import pytest
@@ -38,15 +39,29 @@ class Recorder:
         return self.enough is not None and nodes >= self.enough
 
 
+def name_of(tree, node):
+    """The way to a node: root, or LR for left and then right."""
+    if node.parent is None:
+        return "root"
+    parent = tree[node.parent]
+    way = "LR"[parent.children.index(node.id)]
+    return way if parent.parent is None else name_of(tree, parent) + way
+
+
 def test_every_tree_and_node_is_a_task(regimes):
     X, y = regimes
     recorder = Recorder()
     model = ToPsRegressor("lr", n_repeats=2, random_state=0).set_callbacks(recorder).fit(X, y)
-    nodes = [[f"{w} node {n.id}" for n in tree for w in ("begin", "end")] for tree in model.trees_]
-    assert recorder.calls == [
-        "setup", "begin fit", "begin tree", *nodes[0], "end tree",
-        "begin tree", *nodes[1], "end tree", "end fit", "teardown",
-    ]  # fmt: skip
+    heard = iter(recorder.calls)
+    assert [next(heard), next(heard)] == ["setup", "begin fit"]
+    for tree in model.trees_:
+        assert next(heard) == "begin tree"
+        nodes = list(takewhile(lambda call: call != "end tree", heard))
+        begun, ended = nodes[::2], nodes[1::2]
+        assert [call.replace("begin", "end") for call in begun] == ended
+        assert begun[0] == "begin node root"
+        assert sorted(begun) == sorted(f"begin node {name_of(tree, node)}" for node in tree)
+    assert list(heard) == ["end fit", "teardown"]
     plain = ToPsRegressor("lr", n_repeats=2, random_state=0).fit(X, y)
     np.testing.assert_array_equal(model.predict(X), plain.predict(X))
 
@@ -124,7 +139,7 @@ def test_no_other_thread_computes_the_loss(regimes, monkeypatch):
 def test_a_task_that_ran_out_of_time_ends(regimes):
     recorder = Recorder()
     ToPsRegressor("lr", time_limit=0).set_callbacks(recorder).fit(*regimes)
-    assert recorder.calls[2:-2] == ["begin tree", "begin node 0", "end node 0", "end tree"]
+    assert recorder.calls[2:-2] == ["begin tree", "begin node root", "end node root", "end tree"]
 
 
 def test_what_the_line_says(regimes):
@@ -132,9 +147,9 @@ def test_what_the_line_says(regimes):
     lines = []
 
     class Line(LiveLine):
-        def begins(self, grower, node):
-            super().begins(grower, node)
-            lines.append(self.line(grower))
+        def begins(self, growth):
+            super().begins(growth)
+            lines.append(self.line(growth))
 
     def watcher(self, task, before, context):
         return Line("", time.monotonic() - 83, 600)

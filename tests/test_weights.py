@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from predictree.grow.weights import path_weights
 from scipy.optimize import minimize
 
+from predictree.grow.finish import path_weights
 from predictree.losses import Judged
 from predictree.losses.simplex import simplex_absolute, simplex_least_squares, simplex_log_loss
 from reference.simplex import square_weights
