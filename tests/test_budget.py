@@ -76,6 +76,14 @@ def test_with_time_enough_it_is_the_same_tree(regimes):
     np.testing.assert_allclose(free.predict(X), timed.predict(X), rtol=1e-2)
 
 
+@pytest.mark.parametrize("weights", ["shrunk", "path"])
+def test_without_time_a_closed_form_that_overflows_is_fitted_nevertheless(regimes, weights):
+    X, y = regimes
+    model = ToPsRegressor("lr", weights=weights, time_limit=0).fit(X * 1e200, y)
+    assert model.stopped_ == "time_limit"
+    assert np.isfinite(model.predict(X * 1e200)).all()
+
+
 def test_repeats_end_in_time(regimes):
     X, y = regimes
     model = ToPsRegressor("lr", n_repeats=50, time_limit=0, random_state=0).fit(X, y)

@@ -23,6 +23,7 @@ from faults.learners import Gated, Plain, fits
 from predictree import ToPsClassifier, ToPsRegressor
 from predictree.data.datasets import make_regimes
 from predictree.errors import CheckpointError, CheckpointWarning, InvalidInputError
+from predictree.estimators import base
 from predictree.estimators.survival import ToPsSurvival
 from predictree.run.journal import FileJournal, Origin
 
@@ -246,6 +247,48 @@ def test_another_fit_is_told_from_this_one(regimes, change, name, tmp_path):
     ToPsRegressor(**call).fit(X, y)
     with pytest.raises(CheckpointError, match=rf"another fit, with other .*{name}"):
         ToPsRegressor(**{**call, **change}).fit(X, y)
+
+
+REFUSED = {
+    "learners": "none",
+    "loss": "none",
+    "validation": 1,
+    "weights": "none",
+    "search": "none",
+    "min_gain_se": "none",
+    "imputation": "none",
+    "n_jobs": 0,
+    "n_repeats": 0,
+    "learner_timeout": -1,
+    "memory_limit": "none",
+    "feature_roles": {"no such column": "split"},
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_refused_call_writes_nothing_so_that_the_corrected_one_is_free(regimes, name, tmp_path):
+    call = {"learners": "lr", "max_depth": 0, "random_state": 0, "checkpoint": tmp_path / "c"}
+    with pytest.raises(InvalidInputError):
+        ToPsRegressor(**{**call, name: REFUSED[name]}).fit(*regimes)
+    assert not (tmp_path / "c").exists()
+    ToPsRegressor(**{**call, "random_state": 1}).fit(*regimes)
+
+
+def test_rows_that_are_refused_leave_nothing_either(regimes, tmp_path):
+    X, y = regimes
+    model = ToPsRegressor("lr", max_depth=0, checkpoint=tmp_path / "c")
+    for given in ({"partition": np.zeros(len(y))}, {"groups": np.zeros(len(y))}, {"odd": 1}):
+        with pytest.raises(InvalidInputError):
+            model.fit(X, y, **given)
+        assert not (tmp_path / "c").exists()
+
+
+def test_another_version_does_not_go_on(regimes, tmp_path, monkeypatch):
+    model = ToPsRegressor("lr", max_depth=0, random_state=0, checkpoint=tmp_path)
+    model.fit(*regimes)
+    monkeypatch.setattr(base, "__version__", "0.0")
+    with pytest.raises(CheckpointError, match="another fit, with other versions"):
+        model.fit(*regimes)
 
 
 def test_more_trees_of_quick_learners_are_other_trees_unless_one_says_how_far_they_grow(

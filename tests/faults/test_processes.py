@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from joblib import parallel_config
 from sklearn.linear_model import LinearRegression
+from sklearn.tree import DecisionTreeRegressor
 
 from conftest import HELD_OUT
 from faults.learners import Plain, fits
@@ -242,4 +243,26 @@ def test_temporary_files_are_gone_after_a_death(regimes, monkeypatch, tmp_path):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with pytest.raises(NoPredictorError):
         ToPsRegressor([("fatal", Plain(None, "die"))], n_jobs=2, **HELD_OUT).fit(*regimes)
+    assert list(tmp_path.glob("predictree-*")) == []
+
+
+def test_temporary_files_do_not_pile_up_while_a_tree_grows(monkeypatch, tmp_path):
+    """Besides the table, labels and folds there are the rows of one node at a time."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(10_000, 4))
+    most, real = [], Executor.map
+
+    def counting(self, *args, **kwargs):
+        most.append(sum(1 for path in tmp_path.glob("predictree-*/*")))
+        return real(self, *args, **kwargs)
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(Executor, "map", counting)
+    tree = [("tree", DecisionTreeRegressor(max_depth=1, random_state=0))]
+    model = ToPsRegressor(
+        tree, validation=2, n_thresholds=1, max_depth=3, min_gain_se=0.0, n_jobs=2, random_state=0
+    )
+    model.fit(X, X.sum(axis=1))
+    assert model.get_n_leaves() == 8
+    assert max(most) <= 5
     assert list(tmp_path.glob("predictree-*")) == []

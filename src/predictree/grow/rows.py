@@ -85,7 +85,8 @@ class Rows:
 
     def shared(self, executor: Executor) -> "Rows":
         """Return the same rows, at hand for the executor's processes."""
-        shared = {id(part): executor.share(part) for part in self.parts}
+        parts = {id(part): part for part in self.parts}  # those that are one are written once
+        shared = {i: executor.share(part) for i, part in parts.items()}
         return Rows(self.problem, *(shared[id(part)] for part in self.parts))
 
     def divide(self, split: Split) -> tuple["Rows", "Rows"]:

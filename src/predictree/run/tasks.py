@@ -1,9 +1,11 @@
 """Running tasks: one seam over joblib, whose processes may die and be cut off."""
 
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor
+from contextlib import suppress
 from pathlib import Path
+from shutil import rmtree
 from tempfile import TemporaryDirectory
 from typing import Any, Self, TypeVar
 from uuid import uuid4
@@ -115,6 +117,13 @@ class Executor:
         np.save(path, array)
         return np.asanyarray(np.load(path, mmap_mode="r"))
 
+    def unshare(self, arrays: Iterable[NDArray[Any]]) -> None:
+        """Remove the files of arrays that no task will ask for any more."""
+        for array in arrays:
+            if isinstance(array, np.memmap) and array.filename is not None:
+                with suppress(OSError):  # where a mapped file cannot be removed, the end does it
+                    Path(array.filename).unlink()
+
     @property
     def _isolates(self) -> bool:
         """Whether tasks run in other processes of this machine."""
@@ -189,6 +198,8 @@ class Executor:
                         known[i] = lost(Failure(who(tasks[i]), result.why))
                     else:
                         known[i] = result
+            finally:
+                rmtree(here.folder, ignore_errors=True)
 
     def _alone(self, here: "Guard", i: int, task: Any, was_cut: bool) -> Any:
         """Try a task again whose process died, with no other beside it, unless it was cut off."""

@@ -105,6 +105,7 @@ class Trials:
             for i in slow:
                 self._join(trial, i, [next(outcomes), next(outcomes)])
             yield trial
+        self.fits.executor.unshare(rows.parts if rows is not self.rows else ())
 
     def ranking(self) -> Iterator[Trial]:
         """Return what is to be had for little at all splits.
