@@ -93,9 +93,7 @@ def check_validation(validation: Any) -> Any:
     return list(validation) if are_splits(validation) else check_fractions(validation)
 
 
-def standard_errors(
-    value: Any, auto: tuple[float, float] = (PROOF, PROOF)
-) -> tuple[float, float]:
+def standard_errors(value: Any, auto: tuple[float, float] = (PROOF, PROOF)) -> tuple[float, float]:
     """Return what ``min_gain_se`` asks of the root and of the nodes below it."""
     if isinstance(value, str):
         check_choice("min_gain_se", value, ("auto",))

@@ -192,20 +192,6 @@ def freeze(growth: Growth, weights: LeafWeights, refit: bool = False) -> Tree:
     return Tree.from_nodes(records, predictors, fits.problem.n_outputs)
 
 
-def best_of(growths: Sequence[Growth]) -> Growth:
-    """Return the first of some grown trees, or a later one that is better by a standard error."""
-    best, *others = [growth.finish.trimmed(growth) for growth in growths]
-    for other in others:
-        loss, rows = best.fits.problem.loss, best.fits.problem.partition.v2
-        judged = best.fits.problem.judged(rows)
-        mine, its = (evidence(one, one.finish.weights(one)).tree for one in (best, other))
-        if loss.value(judged, mine) - loss.value(judged, its) > loss.error_of_gain(
-            judged, mine, its
-        ):
-            best = other
-    return best
-
-
 def weighing_rows(problem: Problem, path: Sequence[Leaf], min_rows: int) -> IntArray:
     """Return V² of the leaf, or of the nearest enclosing node with enough; the root's has to do."""
     wanted = ROWS_A_WEIGHT * len(path)

@@ -1,12 +1,12 @@
 """The ways to grow a tree, each made of the same parts: the only place where they differ."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
 from predictree.grow.algorithm import Combine, Method
 from predictree.grow.combine.best import Best
-from predictree.grow.combine.correction import Bed, Correction, bed_of
+from predictree.grow.combine.correction import Correction, bed_of
 from predictree.grow.combine.shrunk import Shrunk
 from predictree.grow.finish import AsGrown, PathWeights, Pruned
 from predictree.grow.fits import Fits
@@ -18,6 +18,8 @@ from predictree.grow.search.exhaustive import Exhaustive
 from predictree.grow.search.racing import Rounds, Scouts
 from predictree.grow.search.sums import Sums
 from predictree.learners.forms.additive.basis import Sizes
+
+PRUNED_BY = 0.5  # standard errors that a split must gain beyond what it took to grow it
 
 Demand = tuple[float, float]  # standard errors that a split must gain: the root's, and below it
 
@@ -80,36 +82,24 @@ def stacked(fits: Fits, recipe: Recipe) -> Way:
     return Way(search, combine, Rehearsed(recipe.demand, combine, fits), limits, AsGrown())
 
 
-def readable(fits: Fits, recipe: Recipe) -> Iterator[Way]:
-    """Return the methods of one additive function a node: without pairs, and with the root's."""
-    bed = bed_of(fits.problem, Sizes())
-    yield _corrected(fits, recipe, bed)
-    if recipe.interactions:
-        paired = bed.root.paired(recipe.interactions, bed.caution.root)
-        if paired is not None:
-            yield _corrected(fits, recipe, Bed.of(paired))
-
-
-def _corrected(fits: Fits, recipe: Recipe, bed: Bed) -> Way:
-    limits, combine = recipe.limits, Correction(bed)
-    search, finish = Sums(limits, fits, combine, bed), Pruned(recipe.demand[1] + 0.5, bed.linear)
-    return Way(search, combine, GainsBy(recipe.demand), limits, finish)
+def readable(fits: Fits, recipe: Recipe) -> Way:
+    """Return the method of one additive function a node."""
+    limits, bed = recipe.limits, bed_of(fits.problem, Sizes(), recipe.interactions)
+    combine, finish = Correction(bed), Pruned(recipe.demand[1] + PRUNED_BY, bed.linear)
+    return Way(Sums(limits, fits, combine, bed), combine, GainsBy(recipe.demand), limits, finish)
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A method by name: what makes it, and whether V¹ and V² are to be one.
+    """A method by name: what makes it, and whether V¹ and V² are to be one."""
 
-    Where there are several ways, all are grown, and a later one is taken if it is clearly better.
-    """
-
-    make: Callable[[Fits, Recipe], Iterable[Way]]
+    make: Callable[[Fits, Recipe], Way]
     pools: bool
 
 
 WAYS = {
-    "shrunk": Kind(lambda *given: [stacked(*given)], pools=True),
-    "path": Kind(lambda *given: [paper(*given)], pools=False),
+    "shrunk": Kind(stacked, pools=True),
+    "path": Kind(paper, pools=False),
     "additive": Kind(readable, pools=True),
 }
 """The methods by name: the estimators' ``weights``, or their ``learners``."""

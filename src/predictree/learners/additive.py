@@ -3,7 +3,6 @@
 The root of a tree of additive models, on its own.
 """
 
-from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,7 +15,7 @@ from predictree.data.partition import assign_folds
 from predictree.data.table import Table, numbers_of, read_table
 from predictree.learners.forms.additive.basis import Sizes
 from predictree.learners.forms.additive.evidence import Prior
-from predictree.learners.forms.additive.family import Family, family_of
+from predictree.learners.forms.additive.family import family_of
 from predictree.learners.forms.additive.ground import Ground
 from predictree.learners.forms.additive.root import Root
 from predictree.model.additive import AdditiveFunction
@@ -40,15 +39,14 @@ class _Additive(BaseEstimator):  # type: ignore[misc]
         validate_data(self, X, skip_check_array=True)
         family = family_of(self.loss, 1 if table.classes is None else len(table.classes))
         prior = Prior() if family.is_quadratic else Prior(0.5)
-        fold = assign_folds(table.X, None if table.classes is None else table.y, None, FOLDS,
-                            np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1)))
+        seed = check_random_state(self.random_state).randint(2**31 - 1)
+        classes = None if table.classes is None else table.y
+        fold = assign_folds(table.X, classes, None, FOLDS, np.random.default_rng(seed))
         schema = table.schema
         ground = Ground.of(
             table.X, table.y, table.weight, fold, family, schema.fitted, schema.categories, Sizes()
         )
-        root = Root.of(ground, prior)
-        paired = root.paired(self.interactions, prior) if self.interactions else None
-        self.function_ = (paired or root).function
+        self.function_ = Root.of(ground, prior).with_pairs(self.interactions, prior).function
         self.schema_ = schema
         return table
 
@@ -69,7 +67,9 @@ class AdditiveRegressor(RegressorMixin, _Additive):  # type: ignore[misc]
 
     _task: ClassVar[str] = "regression"
 
-    def __init__(self, *, loss: str = "mse", interactions: int = 10, random_state: Any = None) -> None:
+    def __init__(
+        self, *, loss: str = "mse", interactions: int = 10, random_state: Any = None
+    ) -> None:
         self.loss = loss
         self.interactions = interactions
         self.random_state = random_state
@@ -97,7 +97,9 @@ class AdditiveClassifier(ClassifierMixin, _Additive):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Fit curves."""
-        self.classes_ = self._fitted(X, y, sample_weight).classes
+        classes = self._fitted(X, y, sample_weight).classes
+        assert classes is not None
+        self.classes_ = classes
         return self
 
     def predict_proba(self, X: Any) -> FloatArray:
@@ -106,4 +108,4 @@ class AdditiveClassifier(ClassifierMixin, _Additive):  # type: ignore[misc]
 
     def predict(self, X: Any) -> Labels:
         """Return the most probable class."""
-        return self.classes_[self._scores(X).argmax(axis=1)]
+        return np.asarray(self.classes_[self._scores(X).argmax(axis=1)])

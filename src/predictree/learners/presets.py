@@ -60,7 +60,11 @@ def _additive_classifiers() -> NamedEstimators:
 
 def _additive_regressors() -> NamedEstimators:
     """Return the same for real labels."""
-    return [("additive", AdditiveRegressor()), ("linear", _linear()), ("constant", DummyRegressor())]
+    return [
+        ("additive", AdditiveRegressor()),
+        ("linear", _linear()),
+        ("constant", DummyRegressor()),
+    ]
 
 
 def _paper_classifiers() -> NamedEstimators:

@@ -66,11 +66,11 @@ def along(values: FloatArray, place: Place) -> FloatArray:
 
 def across(values: FloatArray, first: Place, second: Place) -> FloatArray:
     """Return what a table over two axes holds at some places."""
-    total = 0.0
+    total = np.zeros((len(first[0]), values.shape[2]))
     for cells, weight in ((first[0], 1 - first[2]), (first[1], first[2])):
         for others, share in ((second[0], 1 - second[2]), (second[1], second[2])):
-            total = total + values[cells, others] * (weight * share)[:, None]
-    return np.asarray(total)
+            total += values[cells, others] * (weight * share)[:, None]
+    return total
 
 
 @dataclass(frozen=True, eq=False)

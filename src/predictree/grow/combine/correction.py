@@ -5,8 +5,7 @@ growing size: nothing, a constant, lines, curves; and the latter held to zero by
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -24,7 +23,8 @@ from predictree.model.tree import BoolArray, FloatArray, IntArray
 
 ADDITIVE, LINEAR_LEARNER, CONSTANT = range(3)  # the places of the learners
 SMOOTH_PARTS = 10  # of a feature in a correction
-FINALISTS = 3  # splits whose sides are fitted in full
+
+_Chosen = tuple[FloatArray, FloatArray, int | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,14 +120,15 @@ class Bed:
         return root.ground.scores(own)[np.argsort(plain.rows[held])]
 
 
-def bed_of(problem: Problem, sizes: Sizes) -> Bed:
-    """Fit main effects to all rows that train or judge."""
+def bed_of(problem: Problem, sizes: Sizes, interactions: int) -> Bed:
+    """Fit main effects to all rows that train or judge, and pairs if they gain out of fold."""
     family = family_of(problem.loss.name, problem.n_outputs)
     ground = Ground.of(
         problem.X, problem.y, problem.weight, problem.partition.fold, family,
         problem.for_learners, problem.categories, sizes,
     )  # fmt: skip
-    return Bed.of(Root.of(ground, caution_of(family).root))
+    prior = caution_of(family).root
+    return Bed.of(Root.of(ground, prior).with_pairs(interactions, prior))
 
 
 def caution_of(family: Family) -> Caution:
@@ -201,7 +202,7 @@ class Correction:
         own = within(small.function(none, coefficients), small.X[side.rows.all])
         return self._answer(side.rows, parent.function.plus(own), back, (side.path, form))
 
-    def _chosen(self, sample: Sample) -> tuple[FloatArray, FloatArray, int | None]:
+    def _chosen(self, sample: Sample) -> _Chosen:
         """Return what all models say of a side, the coefficients of the last, and the form."""
         held, family = sample.held, sample.family
         y, weight = sample.y[held], sample.weight[held]
@@ -210,7 +211,8 @@ class Correction:
             own = replace(sample, offset=told).own[held]
             return float(weight @ family.loss(y, own))
 
-        best = sample.offset, np.zeros((sample.B.shape[1], family.n_scores)), None
+        nothing = np.zeros((sample.B.shape[1], family.n_scores))
+        best: _Chosen = sample.offset, nothing, None
         least = loss_of(sample.offset)
         before = None
         for prior in self.bed.caution.priors():
@@ -229,9 +231,7 @@ class Correction:
             return CONSTANT
         return ADDITIVE if (kinds == SMOOTH).any() else LINEAR_LEARNER
 
-    def _answer(
-        self, rows: Rows, function: AdditiveFunction, told: FloatArray, lead: Key
-    ) -> Sum:
+    def _answer(self, rows: Rows, function: AdditiveFunction, told: FloatArray, lead: Key) -> Sum:
         """Return an answer, given what all models say of the rows in ascending order."""
         ground = self.bed.small
         judged = np.searchsorted(rows.all, rows.v1)

@@ -7,6 +7,7 @@ that fold, too: scales that saw a row would flatter what is said about it.
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
@@ -72,8 +73,7 @@ class Sample:
     @cached_property
     def parts(self) -> list[slice]:
         """The rows of every fold."""
-        ends = self.ends.tolist()
-        return [slice(a, b) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        return [slice(a, b) for a, b in pairwise(self.ends.tolist())]
 
     @cached_property
     def own(self) -> FloatArray:
@@ -90,7 +90,9 @@ class Sample:
 
     def told(self, coefficients: FloatArray) -> FloatArray:
         """Return what all models say with corrections (n_folds + 1, 1 + p, k): as ``offset``."""
-        return self.offset + np.einsum("np,fpk->nfk", self.B, coefficients, optimize=True)
+        return np.asarray(
+            self.offset + np.einsum("np,fpk->nfk", self.B, coefficients, optimize=True)
+        )
 
     def rest(self, fold: int) -> slice | IntArray:
         """Return the rows outside a fold; all rows for the last model."""

@@ -4,8 +4,6 @@ They are a constant, a line for every feature, and the bent part of each of the 
 region where an effect is stronger, weaker or turned round differs along these.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from predictree.model.tree import FloatArray
@@ -15,8 +13,12 @@ WIDE = 4.0  # standard deviations beyond which a line is level
 STRAIGHT = 0.97  # a correlation with the line above which a curve is one
 
 
-def directions(X: FloatArray, weight: FloatArray, curves: list[tuple[int, FloatArray]],
-               categories: frozenset[int]) -> FloatArray:
+def directions(
+    X: FloatArray,
+    weight: FloatArray,
+    curves: list[tuple[int, FloatArray]],
+    categories: frozenset[int],
+) -> FloatArray:
     """Return the directions of some rows, (n, m): each but the first with mean 0 and size 1.
 
     ``curves`` has of every feature its column and what the root says of the rows, (n, k).

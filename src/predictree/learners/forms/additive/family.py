@@ -80,7 +80,7 @@ class TwoClasses:
     def curvature(self, y: Labels, f: FloatArray) -> FloatArray:
         """Return p (1 − p)."""
         p = expit(f[:, 0])
-        return np.maximum(p * (1 - p), TINY)
+        return np.asarray(np.maximum(p * (1 - p), TINY))
 
 
 class Classes:
@@ -107,7 +107,7 @@ class Classes:
     def curvature(self, y: Labels, f: FloatArray) -> FloatArray:
         """Return a bound on the curvature in every direction: twice the largest p (1 − p)."""
         p = softmax(f, axis=1)
-        return np.maximum(2 * (p * (1 - p)).max(axis=1), TINY)
+        return np.asarray(np.maximum(2 * (p * (1 - p)).max(axis=1), TINY))
 
 
 class Counts:

@@ -58,8 +58,8 @@ class Root:
         surfaces = []
         for pair in self.pairs:
             mine = b[at : at + pair.width] * ground.unit
-            axes = tuple(ground.basis.features[p].axis for p in (pair.first, pair.second))
-            surfaces.append(Surface(axes, pair.surface(ground.basis, mine)))
+            first, second = (ground.basis.features[p].axis for p in (pair.first, pair.second))
+            surfaces.append(Surface((first, second), pair.surface(ground.basis, mine)))
             at += pair.width
         return replace(main, surfaces=tuple(surfaces))
 
@@ -71,8 +71,8 @@ class Root:
             for c in self.function.curves
         ]
 
-    def paired(self, most: int, prior: Prior, barred: frozenset[int] = frozenset()) -> "Root | None":
-        """Return the same with pairs; None if there are none that gain out of fold.
+    def with_pairs(self, most: int, prior: Prior, barred: frozenset[int] = frozenset()) -> "Root":
+        """Return the same with pairs if they gain more than a standard error out of fold.
 
         Parameters
         ----------
@@ -83,18 +83,25 @@ class Root:
             Features that are in no pair.
         """
         most = most * 3 // 2 if len(self.rows) > MANY_ROWS else most
-        found = self._candidates(most, barred)
+        found = self._candidates(most, barred) if most else []
         if not found:
-            return None
+            return self
         ground = self.ground
-        pairs = tuple(
-            pair_of(ground.basis, ground.B, i, j, ground.weight) for i, j in found
-        )
+        pairs = tuple(pair_of(ground.basis, ground.B, i, j, ground.weight) for i, j in found)
         columns = np.hstack([pair.rows(self.sample.B) for pair in pairs])
         group = np.repeat(np.arange(len(pairs)), [pair.width for pair in pairs])
         sample = self.sample.beside(columns, group)
         before = self.fit.beside(columns.shape[1], len(pairs), FIRST_OF_PAIR)
-        return replace(self, sample=sample, fit=fit(sample, prior, before), pairs=pairs)
+        paired = replace(self, sample=sample, fit=fit(sample, prior, before), pairs=pairs)
+        gain = self._losses - paired._losses
+        return paired if gain.sum() > np.sqrt(len(gain)) * gain.std() else self
+
+    @property
+    def _losses(self) -> FloatArray:
+        """The loss of every held-out row by the model without its fold."""
+        sample, held = self.sample, self.sample.held
+        own = replace(sample, offset=self.told).own[held]
+        return sample.weight[held] * sample.family.loss(sample.y[held], own)
 
     def _candidates(self, most: int, barred: frozenset[int]) -> list[tuple[int, int]]:
         """Return the best pairs, by the places of their features in the basis."""
@@ -109,7 +116,7 @@ class Root:
         strong = sorted((j for j in place_of if j not in barred), key=lambda j: -strength[j])
         fold = _two_at_least(ground.fold[rows])
         told = ranked(ground.X[rows], response, weight * curvature, fold, strong[:CANDIDATES])
-        return [(place_of[i], place_of[j]) for gain, i, j in told[:most] if gain > 0]
+        return [(place_of[i], place_of[j]) for _, i, j in told[:most]]
 
 
 def _two_at_least(fold: IntArray) -> IntArray:
