@@ -43,7 +43,7 @@ def loss_of(task, y, answer):
 
 
 def fitted(python, table, y, task, train, test, what, split, limit):
-    """Fit in another process; return its answer to the test rows and what it tells of the fit."""
+    """Fit in another process; return its losses on the test rows and what it tells of the fit."""
     with TemporaryDirectory() as folder:
         folder = Path(folder)
         table.iloc[train].assign(**{" label": y[train]}).to_csv(folder / "train.csv", index=False)
@@ -57,7 +57,13 @@ def fitted(python, table, y, task, train, test, what, split, limit):
             env=os.environ | ONE_THREAD,
             preexec_fn=partial(resource.setrlimit, resource.RLIMIT_CPU, (limit, limit)),
         )
-        return np.load(folder / "answer.npy"), json.loads((folder / "fit.json").read_text())
+        answers = {"loss": folder / "answer.npy", "root_loss": folder / "root.npy"}
+        losses = {
+            key: loss_of(task, y[test], np.load(path))
+            for key, path in answers.items()
+            if path.exists()
+        }
+        return losses | json.loads((folder / "fit.json").read_text())
 
 
 def record_of(args, name, split, what):
@@ -67,10 +73,9 @@ def record_of(args, name, split, what):
     python = sys.executable if what in OURS else args.peers
     about = {"task": task, "n_train": len(train), "n_columns": table.shape[1]}
     try:
-        answer, told = fitted(python, table, y, task, train, test, what, split, args.limit)
+        return about | fitted(python, table, y, task, train, test, what, split, args.limit)
     except subprocess.CalledProcessError as error:
         return about | {"failed": reason(error, args.limit)}
-    return about | {"loss": loss_of(task, y[test], answer)} | told
 
 
 def reason(error, limit):

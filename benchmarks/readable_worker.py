@@ -4,7 +4,8 @@
 
 The interpreter has what it fits. FOLDER has ``train.csv``, with the labels as its last column, and
 ``test.csv``, both tables as they are, and ``task``. What comes is ``answer.npy``, values or
-probabilities in the order of the classes, and ``fit.json`` with the CPU seconds of the fit.
+probabilities in the order of the classes, and ``fit.json`` with the CPU seconds of the fit; of
+trees of additive models also their leaves, and ``root.npy``, what their roots would answer alone.
 """
 
 import json
@@ -100,6 +101,14 @@ def tops(task, seed, X, y, **params):
     return make(random_state=seed, n_jobs=1, **params).fit(X, y)
 
 
+def roots_of(model, X):
+    """Return what the roots of the trees say, as an answer."""
+    codes = model.model_.encode(X)
+    roots = [tree.predictors[tree.predictor[0]] for tree in model.trees_]
+    scores = np.mean([root.scores(model.model_.seen(codes, i)) for i, root in enumerate(roots)], 0)
+    return scores if hasattr(model, "classes_") else scores[:, 0]
+
+
 METHODS = {  # how the tables are given, and the fit
     "EBM main effects": (with_words, partial(ebm, interactions=0)),
     "EBM": (with_words, ebm),
@@ -125,6 +134,9 @@ def main(folder, what, seed):
     told = {"seconds": round(time.process_time() - start, 2)}
     ask = model.predict if task == "regression" else model.predict_proba
     np.save(folder / "answer.npy", ask(X_test))
+    if what.startswith("tree"):
+        told |= {"leaves": [tree.get_n_leaves() for tree in model.trees_]}
+        np.save(folder / "root.npy", roots_of(model, X_test))
     (folder / "fit.json").write_text(json.dumps(told))
 
 
