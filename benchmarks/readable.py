@@ -25,6 +25,8 @@ from tempfile import TemporaryDirectory
 
 import lines
 import numpy as np
+import pandas as pd
+from sklearn.datasets import make_friedman1
 from sklearn.metrics import log_loss, root_mean_squared_error
 from suite import SHIPPED, TARGETS, frame, rows_of
 
@@ -32,6 +34,12 @@ WORKER = Path(__file__).with_name("readable_worker.py")
 OURS = ("tree", "tree × 4", "strong")
 PEERS = ("LightGBM", "Cubist", "Cubist × 20", "PILOT", "linear-tree", "EBM main effects", "EBM")
 REGRESSION_ONLY = ("Cubist", "Cubist × 20", "PILOT")
+MADE = {  # rows, columns and task of tables that time fits, with --rows all
+    "made 4,000 × 10": (4000, 10, "regression"),
+    "made 4,000 × 10, classes": (4000, 10, "binary"),
+    "made 30,000 × 15": (30000, 15, "regression"),
+    "made 30,000 × 15, classes": (30000, 15, "binary"),
+}
 KEY = ("set", "split", "rows", "what")
 ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
 
@@ -40,6 +48,16 @@ def loss_of(task, y, answer):
     if task == "regression":
         return float(root_mean_squared_error(y, answer))
     return float(log_loss(y, answer, labels=np.arange(answer.shape[1])))
+
+
+def table_of(data_dir, name):
+    """Return a table of the suite, or a made one, with its labels and the task."""
+    if name not in MADE:
+        return frame(data_dir, name)
+    n_train, n_columns, task = MADE[name]
+    X, y = make_friedman1(int(n_train / 0.7) + 1, n_columns, noise=1.0, random_state=0)
+    y = y if task == "regression" else (y > np.median(y)).astype(int)
+    return pd.DataFrame(X).add_prefix("x"), y, task
 
 
 def fitted(python, table, y, task, train, test, what, split, limit):
@@ -68,7 +86,7 @@ def fitted(python, table, y, task, train, test, what, split, limit):
 
 def record_of(args, name, split, what):
     """Return what there is to say of one fit."""
-    table, y, task = frame(args.data_dir, name)
+    table, y, task = table_of(args.data_dir, name)
     train, test = rows_of(len(y), split, args.rows)
     python = sys.executable if what in OURS else args.peers
     about = {"task": task, "n_train": len(train), "n_columns": table.shape[1]}
@@ -87,8 +105,8 @@ def reason(error, limit):
 
 def applies(name, what):
     """Whether a method is made for the task of a set."""
-    is_regression = TARGETS.get(name, (None, "multiclass"))[1] == "regression"
-    return is_regression or what not in REGRESSION_ONLY
+    *_, task = MADE.get(name) or TARGETS.get(name, ("multiclass",))
+    return task == "regression" or what not in REGRESSION_ONLY
 
 
 def run(args):
@@ -110,7 +128,7 @@ def main():
     parser.add_argument("--data-dir", type=Path, required=True)
     parser.add_argument("--out", type=Path, default=Path("results.jsonl"))
     parser.add_argument("--peers", metavar="PYTHON", default=".venv/peers/bin/python")
-    parser.add_argument("--sets", nargs="*", choices=sets, default=sets)
+    parser.add_argument("--sets", nargs="*", choices=[*sets, *MADE], default=sets)
     parser.add_argument("--splits", nargs="*", type=int, default=[0, 1, 2])
     parser.add_argument("--what", nargs="*", choices=[*OURS, *PEERS], default=[*PEERS])
     parser.add_argument("--rows", type=rows_asked, default=4000, metavar="N or all")

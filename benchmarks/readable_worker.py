@@ -31,7 +31,9 @@ def as_numbers(train, test):
 
 
 def with_categories(train, test):
-    """Return both tables with text as categories, the same in both."""
+    """Return both tables with text as categories, the same in both, and plain names of columns."""
+    names = [f"x{j}" for j in range(train.shape[1])]
+    train, test = train.set_axis(names, axis=1), test.set_axis(names, axis=1)
     text = train.select_dtypes(exclude="number").columns
     kinds = {name: pd.CategoricalDtype(sorted(train[name].dropna().unique())) for name in text}
     return train.astype(kinds), test.astype(kinds)
