@@ -46,7 +46,7 @@ class _Additive(BaseEstimator):  # type: ignore[misc]
         ground = Ground.of(
             table.X, table.y, table.weight, fold, family, schema.fitted, schema.categories, Sizes()
         )
-        self.function_ = Root.of(ground, prior).with_pairs(self.interactions, prior).function
+        self.function_ = Root.of(ground, prior).with_pairs(self.interactions).function
         self.schema_ = schema
         return table
 

@@ -38,6 +38,20 @@ class Axis:
         """Knots or levels, and one for the rest."""
         return len(self.knots) + 1
 
+    def reached(self, column: FloatArray) -> IntArray:
+        """Return for every cell itself, or the nearest one that some values fall in or next to.
+
+        Levels, and the cell for what is missing or unknown, stand for themselves.
+        """
+        cells = np.arange(self.n_cells)
+        known = column[~np.isnan(column)]
+        if not self.is_category and len(known):
+            low, high = np.clip([known.min(), known.max()], self.knots[0], self.knots[-1])
+            first = int(np.searchsorted(self.knots, low, side="right")) - 1
+            last = int(np.searchsorted(self.knots, high, side="left"))
+            cells[:-1] = np.clip(cells[:-1], first, last)
+        return cells
+
     def place(self, column: FloatArray) -> Place:
         """Return the two cells that every value lies between, and the share of the second."""
         last = len(self.knots)
@@ -75,18 +89,24 @@ def across(values: FloatArray, first: Place, second: Place) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """What a feature adds to every score: an array (cells, k) along its axis."""
+    """What a feature adds to every score: an array (cells, k) along its axis, and its variance."""
 
     axis: Axis
     values: FloatArray
+    variance: FloatArray
+
+    def plus(self, other: "Curve") -> "Curve":
+        """Return the sum with another along the same axis, as if their errors had no relation."""
+        return Curve(self.axis, self.values + other.values, self.variance + other.variance)
 
 
 @dataclass(frozen=True, eq=False)
 class Surface:
-    """What a pair of features adds to every score: an array (cells, cells, k)."""
+    """What a pair of features adds to every score, (cells, cells, k), and its variance."""
 
     axes: tuple[Axis, Axis]
     values: FloatArray
+    variance: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,10 +157,8 @@ class AdditiveFunction:
 
     def plus(self, other: "AdditiveFunction") -> Self:
         """Return the sum with another that has the same curves and no surfaces."""
-        curves = tuple(
-            Curve(mine.axis, mine.values + more.values)
-            for mine, more in zip(self.curves, other.curves, strict=True)
-        )
+        pairs = zip(self.curves, other.curves, strict=True)
+        curves = tuple(mine.plus(more) for mine, more in pairs)
         return replace(self, intercept=self.intercept + other.intercept, curves=curves)
 
 

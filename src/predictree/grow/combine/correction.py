@@ -13,18 +13,16 @@ from predictree.grow.leaf import Choice, Found, Key, Leaf, Side, Trial, joined
 from predictree.grow.problem import ROOT_PATH, Problem
 from predictree.grow.rows import Rows
 from predictree.learners.forms.additive.basis import LEVELS, LINEAR, MISSING, SMOOTH, Sizes
-from predictree.learners.forms.additive.correction import Fit, Sample, fit, guess
+from predictree.learners.forms.additive.correction import Fit, Sample, covariance, fit, guess
 from predictree.learners.forms.additive.evidence import Prior
 from predictree.learners.forms.additive.family import Family, family_of
 from predictree.learners.forms.additive.ground import Ground
-from predictree.learners.forms.additive.root import Root, within
+from predictree.learners.forms.additive.root import Root
 from predictree.model.additive import AdditiveFunction
 from predictree.model.tree import BoolArray, FloatArray, IntArray
 
 ADDITIVE, LINEAR_LEARNER, CONSTANT = range(3)  # the places of the learners
 SMOOTH_PARTS = 10  # of a feature in a correction
-
-_Chosen = tuple[FloatArray, FloatArray, int | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +86,15 @@ class Sum:
 
 
 @dataclass(frozen=True, eq=False)
+class _Candidate:
+    """A correction: what holds it, its models, and what they say with the parent's."""
+
+    prior: Prior
+    fit: Fit
+    told: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
 class Bed:
     """What corrections grow on: the root, and the columns that a child may use."""
 
@@ -128,7 +135,7 @@ def bed_of(problem: Problem, sizes: Sizes, interactions: int) -> Bed:
         problem.for_learners, problem.categories, sizes,
     )  # fmt: skip
     prior = caution_of(family).root
-    return Bed.of(Root.of(ground, prior).with_pairs(interactions, prior))
+    return Bed.of(Root.of(ground, prior).with_pairs(interactions))
 
 
 def caution_of(family: Family) -> Caution:
@@ -193,33 +200,24 @@ class Correction:
         parent = leaf.answer
         assert isinstance(parent, Sum)
         order, sample = self._sample(leaf, side)
-        told, coefficients, form = self._chosen(sample)
-        back = np.empty_like(told)
-        back[order] = told
-        if form is None:
-            return self._answer(side.rows, parent.function, back, parent.lead)
-        small, none = self.bed.small, np.zeros(sample.family.n_scores)
-        own = within(small.function(none, coefficients), small.X[side.rows.all])
-        return self._answer(side.rows, parent.function.plus(own), back, (side.path, form))
+        chosen = self._chosen(sample)
+        told = np.empty_like(sample.offset)
+        told[order] = sample.offset if chosen is None else chosen.told
+        if chosen is None:
+            return self._answer(side.rows, parent.function, told, parent.lead)
+        b, rows = chosen.fit.last.coefficients, side.rows.all
+        spread = covariance(sample, chosen.fit.last, chosen.prior)
+        function = parent.function.plus(self.bed.small.function(b, spread, rows))
+        return self._answer(side.rows, function, told, (side.path, self._form(chosen.fit)))
 
-    def _chosen(self, sample: Sample) -> _Chosen:
-        """Return what all models say of a side, the coefficients of the last, and the form."""
-        held, family = sample.held, sample.family
-        y, weight = sample.y[held], sample.weight[held]
-
-        def loss_of(told: FloatArray) -> float:
-            own = replace(sample, offset=told).own[held]
-            return float(weight @ family.loss(y, own))
-
-        nothing = np.zeros((sample.B.shape[1], family.n_scores))
-        best: _Chosen = sample.offset, nothing, None
-        least = loss_of(sample.offset)
-        before = None
+    def _chosen(self, sample: Sample) -> _Candidate | None:
+        """Return the correction that is best out of fold; None if nothing is better."""
+        best, least, before = None, sample.losses(sample.offset).sum(), None
         for prior in self.bed.caution.priors():
             before = fit(sample, prior, before)
             told = sample.told(before.coefficients)
-            if (loss := loss_of(told)) < least:
-                least, best = loss, (told, before.last.coefficients, self._form(before))
+            if (loss := sample.losses(told).sum()) < least:
+                least, best = loss, _Candidate(prior, before, told)
         return best
 
     def _form(self, found: Fit) -> int:

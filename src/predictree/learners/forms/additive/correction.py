@@ -94,6 +94,11 @@ class Sample:
             self.offset + np.einsum("np,fpk->nfk", self.B, coefficients, optimize=True)
         )
 
+    def losses(self, told: FloatArray) -> FloatArray:
+        """Return the weighed loss of every held-out row, if this is what all models say."""
+        own = replace(self, offset=told).own[self.held]
+        return self.weight[self.held] * self.family.loss(self.y[self.held], own)
+
     def rest(self, fold: int) -> slice | IntArray:
         """Return the rows outside a fold; all rows for the last model."""
         if fold == self.n_folds:
@@ -208,6 +213,25 @@ def fit(sample: Sample, prior: Prior, before: Fit | None = None) -> Fit:
     if n_folds == 1:
         return Fit((last, last))
     return Fit((*(_learned(sample, f, prior, start) for f, start in enumerate(starts)), last))
+
+
+def covariance(sample: Sample, model: Learned, prior: Prior) -> FloatArray:
+    """Return the covariance of the last model's errors, given its scales: (k, 1 + p, 1 + p).
+
+    A column that dropped out is taken to be zero for sure.
+    """
+    rows = sample.rest(0 if sample.n_folds == 1 else sample.n_folds)
+    y, weight = sample.y[rows], sample.weight[rows]
+    noise, variance = model.scales.noise, model.scales.variance
+    place = _active(model.scales, sample.group)
+    penalty = np.append(prior.level, noise / variance[sample.group[place[1:] - 1]])
+    B = sample.B[rows][:, place]
+    told = sample.offset[rows, -1] + B @ model.coefficients[place]
+    found = np.zeros((told.shape[1], sample.B.shape[1], sample.B.shape[1]))
+    for mine, information in zip(found, sample.family.information(y, told).T, strict=True):
+        gram = (B * (weight * information)[:, None]).T @ B
+        mine[np.ix_(place, place)] = noise * np.linalg.pinv(gram + np.diag(penalty), hermitian=True)
+    return found
 
 
 def guess(sample: Sample, prior: Prior) -> FloatArray:

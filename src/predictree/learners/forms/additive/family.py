@@ -36,11 +36,28 @@ class Family(Protocol):
     def curvature(self, y: Labels, f: FloatArray) -> FloatArray:
         """Return the curvature of every row, (n,)."""
 
+    def information(self, y: Labels, f: FloatArray) -> FloatArray:
+        """Return the curvature of every row along each score, (n, k)."""
 
-class Squares:
+
+class OneScore:
+    """A family whose labels have one score."""
+
+    n_scores = 1
+
+    def information(self, y: Labels, f: FloatArray) -> FloatArray:
+        """Return the curvature as the only score's."""
+        return np.asarray(self.curvature(y, f)[:, None])
+
+    def curvature(self, y: Labels, f: FloatArray) -> FloatArray:
+        """Return the curvature of every row."""
+        raise NotImplementedError
+
+
+class Squares(OneScore):
     """Squared error."""
 
-    name, link, is_quadratic, n_scores = "squares", "identity", True, 1
+    name, link, is_quadratic = "squares", "identity", True
 
     def start(self, y: Labels, weight: FloatArray) -> FloatArray:
         """Return the mean."""
@@ -59,10 +76,10 @@ class Squares:
         return np.ones(len(y))
 
 
-class TwoClasses:
+class TwoClasses(OneScore):
     """Log loss of two classes; a score is the log odds of the second."""
 
-    name, link, is_quadratic, n_scores = "two classes", "logit", False, 1
+    name, link, is_quadratic = "two classes", "logit", False
 
     def start(self, y: Labels, weight: FloatArray) -> FloatArray:
         """Return the log odds."""
@@ -106,14 +123,18 @@ class Classes:
 
     def curvature(self, y: Labels, f: FloatArray) -> FloatArray:
         """Return a bound on the curvature in every direction: twice the largest p (1 − p)."""
+        return np.asarray(2 * self.information(y, f).max(axis=1))
+
+    def information(self, y: Labels, f: FloatArray) -> FloatArray:
+        """Return p (1 − p) of every class."""
         p = softmax(f, axis=1)
-        return np.asarray(np.maximum(2 * (p * (1 - p)).max(axis=1), TINY))
+        return np.asarray(np.maximum(p * (1 - p), TINY))
 
 
-class Counts:
+class Counts(OneScore):
     """Poisson deviance of counts; a score is the logarithm of the mean."""
 
-    name, link, is_quadratic, n_scores = "poisson", "log", False, 1
+    name, link, is_quadratic = "poisson", "log", False
 
     def start(self, y: Labels, weight: FloatArray) -> FloatArray:
         """Return the logarithm of the mean."""
@@ -132,10 +153,10 @@ class Counts:
         return np.maximum(np.exp(f[:, 0]), TINY)
 
 
-class Amounts:
+class Amounts(OneScore):
     """Gamma deviance of positive amounts; a score is the logarithm of the mean."""
 
-    name, link, is_quadratic, n_scores = "gamma", "log", False, 1
+    name, link, is_quadratic = "gamma", "log", False
 
     def start(self, y: Labels, weight: FloatArray) -> FloatArray:
         """Return the logarithm of the mean."""

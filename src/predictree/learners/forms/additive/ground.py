@@ -87,6 +87,11 @@ class Ground:
         return np.asarray(np.unique(self.basis.group[self.columns], return_inverse=True)[1])
 
     @cached_property
+    def feature(self) -> IntArray:
+        """The place in the basis of each column's feature."""
+        return self.basis.feature[self.columns]
+
+    @cached_property
     def first(self) -> FloatArray:
         """The best constant of every model: (n_folds + 1, k)."""
         held = [0 if self.n_folds == 1 else f for f in range(self.n_folds + 1)]
@@ -104,13 +109,33 @@ class Ground:
         """Return the scores that sums (n, k) stand for."""
         return np.clip(LINKS[self.family.link](told * self.unit), *self.span)
 
-    def function(self, intercept: FloatArray, coefficients: FloatArray) -> AdditiveFunction:
-        """Return the additive function with these coefficients: (1 + p, k)."""
-        b = np.zeros((1 + self.basis.width, coefficients.shape[1]))
-        b[0] = coefficients[0] + intercept
-        b[1 + self.columns] = coefficients[1 : 1 + len(self.columns)]
-        b *= self.unit
+    def function(
+        self, coefficients: FloatArray, covariance: FloatArray, rows: IntArray
+    ) -> AdditiveFunction:
+        """Return the additive function with these coefficients, (1 + p, k), for some rows.
+
+        Its curves are zero in the mean of the rows, and constant beyond the cells they fall in.
+        """
+        mean = np.average(self.B[rows, 1:], axis=0, weights=self.weight[rows])
         curves = tuple(
-            Curve(one.axis, self.basis.curve(j, b[1:])) for j, one in enumerate(self.basis.features)
+            self._curve(j, coefficients, covariance, rows, mean)
+            for j in range(len(self.basis.features))
         )
-        return AdditiveFunction(b[0], curves, (), self.family.link, self.span)
+        intercept = coefficients[0] + mean @ coefficients[1 : 1 + len(mean)]
+        return AdditiveFunction(intercept * self.unit, curves, (), self.family.link, self.span)
+
+    def _curve(
+        self,
+        j: int,
+        coefficients: FloatArray,
+        covariance: FloatArray,
+        rows: IntArray,
+        mean: FloatArray,
+    ) -> Curve:
+        one, mine = self.basis.features[j], np.flatnonzero(self.feature == j)
+        start = int(np.searchsorted(self.basis.feature, j))
+        table = one.table[:, self.columns[mine] - start] - mean[mine]
+        table = table[one.axis.reached(self.X[rows, one.axis.feature])] * self.unit
+        block = covariance[:, 1 + mine[:, None], 1 + mine]
+        variance = np.einsum("cm,kmn,cn->ck", table, block, table, optimize=True)
+        return Curve(one.axis, table @ coefficients[1 + mine], np.maximum(variance, 0.0))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from predictree.learners.forms.additive.basis import LEVELS, LINEAR, SMOOTH, Basis
+from predictree.model.additive import Surface
 from predictree.model.tree import FloatArray, IntArray
 
 GRID = 8  # bins a feature
@@ -36,16 +37,22 @@ class Pair:
         """Return the products for the rows of a design: (n, q)."""
         return (_products(B, self.columns) - self.center) / self.size
 
-    def surface(self, basis: Basis, coefficients: FloatArray) -> FloatArray:
-        """Return the surface over both axes for coefficients (q, k): (cells, cells, k)."""
+    def surface(
+        self, basis: Basis, coefficients: FloatArray, covariance: FloatArray, unit: float
+    ) -> Surface:
+        """Return the surface of coefficients (q, k) with a covariance (k, q, q), in some unit."""
+        first, second = (basis.features[place] for place in (self.first, self.second))
         tables = []
         for place, columns in zip((self.first, self.second), self.columns, strict=True):
-            start = int(np.argmax(basis.feature == place))
+            start = int(np.searchsorted(basis.feature, place))
             tables.append(basis.features[place].table[:, columns - start])
-        a, b = (t.shape[1] for t in tables)
-        theta = coefficients.reshape(a, b, -1) / self.size
-        flat = np.einsum("ia,abk,jb->ijk", tables[0], theta, tables[1], optimize=True)
-        return np.asarray(flat - (self.center @ coefficients) / self.size)
+        shape = len(tables[0]), len(tables[1]), -1
+        flat = np.einsum("ia,jb->ijab", *tables).reshape(shape[0] * shape[1], -1)
+        flat = (flat - self.center) * (unit / self.size)
+        spread = [((flat @ one) * flat).sum(axis=1) for one in covariance]
+        variance = np.maximum(np.column_stack(spread), 0.0)
+        axes = first.axis, second.axis
+        return Surface(axes, (flat @ coefficients).reshape(shape), variance.reshape(shape))
 
 
 def ranked(

@@ -1,14 +1,15 @@
 """The root of a tree of additive models: main effects, and pairs where they are worth it."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
-from predictree.learners.forms.additive.correction import Fit, Sample, fit
+from predictree.learners.forms.additive.correction import Fit, Sample, covariance, fit
 from predictree.learners.forms.additive.evidence import Prior
 from predictree.learners.forms.additive.ground import Ground
 from predictree.learners.forms.additive.pairs import Pair, pair_of, ranked
-from predictree.model.additive import AdditiveFunction, Axis, Surface, along
+from predictree.model.additive import AdditiveFunction, along
 from predictree.model.tree import FloatArray, IntArray
 
 FIRST_OF_PAIR = 0.3  # of the noise: the variance that a pair starts with
@@ -26,6 +27,7 @@ class Root:
     rows : array of shape (n,)
         All rows, in the order of their folds.
     sample : Sample
+    prior : Prior
     fit : Fit
     pairs : tuple of Pair
         Their columns follow those of the ground.
@@ -34,6 +36,7 @@ class Root:
     ground: Ground
     rows: IntArray
     sample: Sample
+    prior: Prior
     fit: Fit
     pairs: tuple[Pair, ...] = ()
 
@@ -43,25 +46,25 @@ class Root:
         rows = np.argsort(ground.fold, kind="stable")
         told = np.tile(ground.first, (len(rows), 1, 1))
         sample = ground.sample(rows, told)
-        return cls(ground, rows, sample, fit(sample, prior))
+        return cls(ground, rows, sample, prior, fit(sample, prior))
 
     @property
     def told(self) -> FloatArray:
         """What all models say of the rows: (n, n_folds + 1, k), in the order of the folds."""
         return self.sample.told(self.fit.coefficients)
 
-    @property
+    @cached_property
     def function(self) -> AdditiveFunction:
         """The function of the last model."""
         ground, b = self.ground, self.fit.last.coefficients
-        main, at = ground.function(ground.first[-1], b), 1 + len(ground.columns)
-        surfaces = []
+        spread, at = covariance(self.sample, self.fit.last, self.prior), 1 + len(ground.columns)
+        main, surfaces = ground.function(b, spread, self.rows), []
         for pair in self.pairs:
-            mine = b[at : at + pair.width] * ground.unit
-            first, second = (ground.basis.features[p].axis for p in (pair.first, pair.second))
-            surfaces.append(Surface((first, second), pair.surface(ground.basis, mine)))
+            mine = slice(at, at + pair.width)
+            surfaces.append(pair.surface(ground.basis, b[mine], spread[:, mine, mine], ground.unit))
             at += pair.width
-        return replace(main, surfaces=tuple(surfaces))
+        intercept = main.intercept + ground.first[-1] * ground.unit
+        return replace(main, intercept=intercept, surfaces=tuple(surfaces))
 
     def effects(self) -> list[tuple[int, FloatArray]]:
         """Return each feature, and what its curve says of all rows by place in X: (n, k)."""
@@ -71,14 +74,13 @@ class Root:
             for c in self.function.curves
         ]
 
-    def with_pairs(self, most: int, prior: Prior, barred: frozenset[int] = frozenset()) -> "Root":
+    def with_pairs(self, most: int, barred: frozenset[int] = frozenset()) -> "Root":
         """Return the same with pairs if they gain more than a standard error out of fold.
 
         Parameters
         ----------
         most : int
             Pairs of few rows; of many rows there are half as many more.
-        prior : Prior
         barred : set of int
             Features that are in no pair.
         """
@@ -92,16 +94,9 @@ class Root:
         group = np.repeat(np.arange(len(pairs)), [pair.width for pair in pairs])
         sample = self.sample.beside(columns, group)
         before = self.fit.beside(columns.shape[1], len(pairs), FIRST_OF_PAIR)
-        paired = replace(self, sample=sample, fit=fit(sample, prior, before), pairs=pairs)
-        gain = self._losses - paired._losses
+        paired = replace(self, sample=sample, fit=fit(sample, self.prior, before), pairs=pairs)
+        gain = self.sample.losses(self.told) - sample.losses(paired.told)
         return paired if gain.sum() > np.sqrt(len(gain)) * gain.std() else self
-
-    @property
-    def _losses(self) -> FloatArray:
-        """The loss of every held-out row by the model without its fold."""
-        sample, held = self.sample, self.sample.held
-        own = replace(sample, offset=self.told).own[held]
-        return sample.weight[held] * sample.family.loss(sample.y[held], own)
 
     def _candidates(self, most: int, barred: frozenset[int]) -> list[tuple[int, int]]:
         """Return the best pairs, by the places of their features in the basis."""
@@ -122,24 +117,3 @@ class Root:
 def _two_at_least(fold: IntArray) -> IntArray:
     """Return folds as they are, or two where there is one."""
     return fold if fold.max() > fold.min() else np.arange(len(fold)) % 2
-
-
-def within(function: AdditiveFunction, X: FloatArray) -> AdditiveFunction:
-    """Hold curves constant beyond the cells that some rows fall in."""
-    curves = tuple(
-        replace(c, values=_within(c.axis, c.values, X[:, c.axis.feature])) for c in function.curves
-    )
-    return replace(function, curves=curves)
-
-
-def _within(axis: Axis, values: FloatArray, column: FloatArray) -> FloatArray:
-    known = column[~np.isnan(column)]
-    if axis.is_category or not len(known):
-        return values
-    low, high = np.clip([known.min(), known.max()], axis.knots[0], axis.knots[-1])
-    first = int(np.searchsorted(axis.knots, low, side="right")) - 1
-    last = int(np.searchsorted(axis.knots, high, side="left"))
-    held = values.copy()
-    held[:first] = values[first]
-    held[last + 1 : -1] = values[last]
-    return held
