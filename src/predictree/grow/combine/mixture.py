@@ -36,7 +36,7 @@ class Mixture:
     lead : Key
         The predictor with the most weight; at the root the best one alone.
     unit, unit_by_fold : float, sequence of float
-        What squared errors are measured in: that of the root, on all rows and without each fold's.
+        What squared errors are measured in: those of the root, of all rows and without each fold.
     """
 
     weights: Mapping[Key, float]
@@ -52,11 +52,19 @@ class Mixture:
         weights, scores = self.by_fold[p], self.scores[kept]
         return replace(self, weights=weights, scores=scores, unit=units[p], unit_by_fold=units)
 
-    def in_units_of(self, rows: Rows, errors: FloatArray) -> "Mixture":
-        """Return the same at the root, whose errors are the unit below it."""
-        fold, mass = rows.problem.partition.weighing[rows.v1], rows.judged.mass
-        units = tuple(_mean(errors[fold != f], mass[fold != f]) for f in range(len(self.by_fold)))
-        return replace(self, unit=_mean(errors, mass), unit_by_fold=units)
+    def measured(self, rows: Rows, scores: FloatArray) -> "Mixture":
+        """Return the same at the root, whose errors are the unit below it.
+
+        That without a fold is of the other folds' rows and by the weights found on them, so that
+        a fold has no say in what it judges. ``scores`` are those of the predictors, (v, k, p).
+        """
+        fold, keys = rows.problem.partition.weighing[rows.v1], list(self.weights)
+        units = tuple(
+            _mean_error(rows, scores @ among(keys, weights), fold != f)
+            for f, weights in enumerate(self.by_fold)
+        )
+        unit = _mean_error(rows, self.scores, np.ones(len(fold), dtype=bool))
+        return replace(self, unit=unit, unit_by_fold=units)
 
     @property
     def large(self) -> dict[Key, float]:
@@ -135,8 +143,9 @@ def among(keys: Sequence[Key], weights: Mapping[Key, float]) -> FloatArray:
     return known / total if total > 0 else np.full(len(keys), 1 / len(keys))
 
 
-def _mean(errors: FloatArray, mass: FloatArray) -> float:
-    """Return a mean that may be divided by."""
+def _mean_error(rows: Rows, scores: FloatArray, some: BoolArray) -> float:
+    """Return the mean squared error of some rows, which may be divided by."""
+    errors, mass = squared_errors(rows.judged, scores)[some], rows.judged.mass[some]
     mean = np.average(errors, weights=mass) if mass.any() else 1.0
     return max(float(mean), np.finfo(float).tiny)
 

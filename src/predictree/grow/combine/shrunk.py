@@ -47,8 +47,8 @@ class Shrunk:
         pool = self.fits.of_root(rows)
         if not pool:
             raise nothing_to_plant(self.fits)
-        mixture = mixed(rows, _keys(pool), _stacked(pool), None, FREE)
-        mixture = mixture.in_units_of(rows, squared_errors(rows.judged, mixture.scores))
+        scores = _stacked(pool)
+        mixture = mixed(rows, _keys(pool), scores, None, FREE).measured(rows, scores)
         mixture = replace(mixture, lead=least(pool, rows)[0].key)
         return Side(ROOT_PATH, rows, pool).leaf(mixture)
 
