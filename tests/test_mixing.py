@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.optimize import minimize
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.ensemble import ExtraTreesRegressor
@@ -22,78 +20,9 @@ from conftest import Spy
 from predictree import ToPsClassifier, ToPsRegressor
 from predictree.data.partition import assign_folds
 from predictree.errors import InvalidInputError
-from predictree.grow.combine.kernels import mixtures_of_sides
 from predictree.losses import AUC, CallableLoss, Judged, LogLoss, SquaredError
-from predictree.losses.simplex import shrunk_log_loss, simplex_quadratic
 
 LEARNERS = [("linear", LinearRegression(tol=1e-12)), ("tree", DecisionTreeRegressor(max_depth=3))]
-
-
-def simplex_points(rng, n, count=2000):
-    return np.vstack([rng.dirichlet(np.full(n, a), count) for a in (0.2, 1.0)])
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.integers(0, 2**32 - 1), st.integers(1, 6))
-def test_no_point_of_the_simplex_has_a_lower_quadratic(seed, n):
-    rng = np.random.default_rng(seed)
-    A, c = rng.normal(size=(n + 2, n)), rng.normal(size=n)
-    H = A.T @ A + 0.01 * np.eye(n)
-    w = simplex_quadratic(H, c)
-    assert w.min() >= 0
-    assert w.sum() == pytest.approx(1)
-    others = simplex_points(rng, n)
-    values = 0.5 * np.einsum("ij,jk,ik->i", others, H, others) - others @ c
-    assert 0.5 * w @ H @ w - c @ w <= values.min() + 1e-9
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.integers(0, 2**32 - 1), st.integers(1, 6), st.sampled_from([1e-9, 0.01, 1.0, 100.0]))
-def test_no_point_of_the_simplex_has_a_lower_shrunk_log_loss(seed, n, strength):
-    rng = np.random.default_rng(seed)
-    p = rng.beta(0.5, 0.5, size=(50, n)).clip(1e-9)
-    mass, toward = rng.dirichlet(np.ones(50)), rng.dirichlet(np.full(n, 0.5))
-
-    def value(w):
-        return -mass @ np.log(p @ w) + strength * ((w - toward) ** 2).sum()
-
-    w = shrunk_log_loss(p, mass, toward, strength)
-    assert value(w) <= min(map(value, simplex_points(rng, n, 300))) + 1e-8
-
-
-@pytest.mark.parametrize("seed", [0, 1, 2, 261])  # a first step of the last ends on an edge
-def test_shrunk_log_loss_ends_where_no_weight_can_gain_by_more(seed):
-    """By convexity w is best if the slope is nowhere below what it is, on average, along w."""
-    rng = np.random.default_rng(seed)
-    n, k = rng.integers(5, 40), rng.integers(2, 6)
-    p = rng.random((n, k)) ** rng.integers(1, 8) + 1e-9
-    mass, toward, strength = np.full(n, 1 / n), np.full(k, 1 / k), 1e-9
-    w = shrunk_log_loss(p, mass, toward, strength)
-    slope = 2 * strength * (w - toward) - p.T @ (mass / (p @ w))
-    assert slope @ w - slope.min() < 1e-8
-
-
-def test_strength_moves_the_weights_from_free_to_bound():
-    rng = np.random.default_rng(0)
-    p = rng.uniform(0.2, 0.9, size=(200, 3))
-    p[:, 0] = 0.9
-    mass, toward = np.full(200, 1 / 200), np.array([0.0, 0.5, 0.5])
-    found = [shrunk_log_loss(p, mass, toward, s) for s in (1e-9, 0.1, 1.0, 1e4)]
-    assert found[0][0] == pytest.approx(1, abs=1e-6)
-    np.testing.assert_allclose(found[-1], toward, atol=1e-3)
-    distances = [np.abs(w - toward).sum() for w in found]
-    assert distances == sorted(distances, reverse=True)
-
-
-def test_a_side_in_one_fold_alone_keeps_its_parents_weights():
-    """Without that fold it has no row to find weights on."""
-    rng = np.random.default_rng(0)
-    fold, left = np.repeat([0, 1], 6), np.arange(12) < 6
-    start, toward = np.array([0.5, 0.5]), np.array([[1.0, 0.0], [0.0, 1.0]])
-    basis = rng.uniform(0.5, 1.5, size=(12, 1, 2))
-    weights = mixtures_of_sides(basis, np.ones(12), left, fold, start, toward, 1.0, True)
-    np.testing.assert_allclose(weights[0, 0], toward[0])
-    assert weights.sum(axis=2) == pytest.approx(1.0)
 
 
 def test_a_lone_root_is_the_stack_of_its_learners(regimes):

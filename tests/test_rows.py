@@ -1,12 +1,17 @@
-"""The rows of a node, who trains and judges and weighs, are parted and written once."""
+"""The rows of a node: parted and written once, and what its children need of them."""
 
 import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression
+from sklearn.tree import DecisionTreeClassifier
 
+from conftest import HELD_OUT
+from growing import fits_of, grown, held_out
+from predictree import ToPsClassifier
 from predictree.data.partition import Partition
-from predictree.grow.problem import Problem, Seeds
-from predictree.grow.rows import Rows
+from predictree.grow.methods import Recipe, paper
+from predictree.grow.problem import ROOT_PATH, Problem, Seeds
+from predictree.grow.rows import Limits, Rows
 from predictree.learners import adapt
 from predictree.losses import SquaredError
 from predictree.model.tree import Split
@@ -53,3 +58,30 @@ def test_parts_that_are_one_are_one_file(partition, times, monkeypatch, tmp_path
         np.testing.assert_array_equal(rows.v1, partition.v1)
         executor.unshare(rows.parts)
         assert list(tmp_path.glob("*/*")) == []
+
+
+def test_children_have_the_rows_they_need(regimes):
+    fits = fits_of(*regimes, held_out(600), [LinearRegression()])
+    growth = grown(paper(fits, Recipe(Limits(9, None, 20, 30, 0.0))), fits)
+    assert len(growth.nodes) > 3
+    for path, node in growth.nodes.items():
+        if path != ROOT_PATH:
+            assert len(node.leaf.rows.train) >= 20
+            assert len(node.leaf.rows.v1) >= 30
+
+
+def test_a_perfect_node_is_not_searched():
+    """With a loss that has a least value; of a callable nobody knows."""
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    y = X[:, 0] > 0
+    stump = [("stump", DecisionTreeClassifier(max_depth=1, random_state=0))]
+
+    def wrong(y_true, y_score):
+        return np.mean(y_true != (y_score > 0.5))
+
+    known, unknown = (
+        ToPsClassifier(stump, loss=loss, search="exhaustive", random_state=0, **HELD_OUT).fit(X, y)
+        for loss in ("error", wrong)
+    )
+    assert known.tree_[0].loss == unknown.tree_[0].loss == 0
+    assert known.fits_.exhaustive == 0 < unknown.fits_.exhaustive

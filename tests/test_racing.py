@@ -1,24 +1,25 @@
-"""Exhaustive search and racing."""
+"""Racing: what is cheap ranks the splits, and slow learners see a shortlist."""
 
-import pickle
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import pytest
-from predictree.grow.search_ import nested
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from conftest import HELD_OUT
+from growing import fits_of, found_at, in_folds, root_of
 from predictree import ToPsClassifier, ToPsRegressor
-from predictree.data.partition import Partition
-from predictree.grow import search_ as search
-from predictree.grow.problem import Problem, Seeds
-from predictree.learners import adapt
+from predictree.grow.methods import Recipe, stacked
+from predictree.grow.rows import Limits
+from predictree.grow.search import racing
+from predictree.grow.search.trials import Trials
+from predictree.learners import resolve_learners
 from predictree.learners.forms.logistic import LogisticForm
-from predictree.losses import LogLoss, SquaredError
-from predictree.model.tree import Split
+from predictree.losses import LogLoss
 
 TREES = [
     ("small", DecisionTreeRegressor(max_depth=2)),
@@ -43,7 +44,7 @@ def test_racing_with_room_for_all_splits_is_exhaustive(regimes, monkeypatch):
     whole = ToPsRegressor(
         learners, search="exhaustive", max_depth=3, random_state=0, **HELD_OUT
     ).fit(X, y)
-    monkeypatch.setattr(search, "RACES", ((0, ((1.0, 10**6),)),))
+    monkeypatch.setattr(racing, "RACES", ((0, ((1.0, 10**6),)),))
     raced = ToPsRegressor(learners, search="racing", max_depth=3, random_state=0, **HELD_OUT).fit(
         X, y
     )
@@ -61,7 +62,7 @@ def test_logistic_regression_waits_for_the_shortlist(regimes, monkeypatch, lengt
     ]
     fit = partial(ToPsClassifier, learners, max_depth=2, random_state=0, **HELD_OUT)
     whole = fit(search="exhaustive").fit(X, y > 0)
-    monkeypatch.setattr(search, "RACES", ((0, ((1.0, length),)),))
+    monkeypatch.setattr(racing, "RACES", ((0, ((1.0, length),)),))
     asked = []
     form = LogisticForm.fit_splits
     monkeypatch.setattr(
@@ -79,7 +80,8 @@ def test_logistic_regression_waits_for_the_shortlist(regimes, monkeypatch, lengt
 def test_racing_of_quick_learners_is_exhaustive(regimes):
     X, y = regimes
     models = [
-        ToPsRegressor("lr", search=s, random_state=0, **HELD_OUT).fit(X, y) for s in search.SEARCHES
+        ToPsRegressor("lr", search=search, random_state=0, **HELD_OUT).fit(X, y)
+        for search in ("exhaustive", "racing")
     ]
     assert splits_of(models[0]) == splits_of(models[1])
 
@@ -95,26 +97,9 @@ def test_fits_are_counted(regimes):
     assert model.fit(X, y).fits_.made == 2 * len(TREES)
 
 
-def test_a_perfect_node_is_not_searched():
-    """With a loss that has a least value; of a callable nobody knows."""
-    X = np.random.default_rng(0).normal(size=(200, 3))
-    y = X[:, 0] > 0
-    stump = [("stump", DecisionTreeClassifier(max_depth=1, random_state=0))]
-
-    def wrong(y_true, y_score):
-        return np.mean(y_true != (y_score > 0.5))
-
-    known, unknown = (
-        ToPsClassifier(stump, loss=loss, search="exhaustive", random_state=0, **HELD_OUT).fit(X, y)
-        for loss in ("error", wrong)
-    )
-    assert known.tree_[0].loss == unknown.tree_[0].loss == 0
-    assert known.fits_.exhaustive == 0 < unknown.fits_.exhaustive
-
-
 def test_a_growing_share_of_the_rows(regimes, monkeypatch, spy):
     X, y = regimes
-    monkeypatch.setattr(search, "RACES", ((0, ((1 / 9, 6), (1.0, 1))),))
+    monkeypatch.setattr(racing, "RACES", ((0, ((1 / 9, 6), (1.0, 1))),))
     model = ToPsRegressor(
         [("spy", spy)], search="racing", max_depth=1, random_state=0, **HELD_OUT
     ).fit(X, y)
@@ -129,7 +114,7 @@ def test_a_growing_share_of_the_rows(regimes, monkeypatch, spy):
 @pytest.mark.parametrize("missing", [False, True])
 def test_without_a_quick_learner_linear_regression_ranks_the_splits(missing, monkeypatch):
     """The first learner tells nothing of where to split; the slope in feature 0 turns at x₂ = 0."""
-    monkeypatch.setattr(search, "RACES", ((0, ((1.0, 1),)),))
+    monkeypatch.setattr(racing, "RACES", ((0, ((1.0, 1),)),))
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3000, 6))
     y = np.where(X[:, 2] > 0, 2, -2) * X[:, 0] + 0.1 * rng.normal(size=3000)
@@ -166,33 +151,88 @@ def test_racing_classifies(regimes):
         assert model.tree_[0].split_loss < model.tree_[0].loss
 
 
-def test_samples_are_nested_and_keep_the_classes():
+RACE = Recipe(Limits(9, 1, 20, 10, 0.0), demand=(1.645, 1.645), races=True, strength=30.0)
+
+
+def race_of(X, y, estimators, loss=None):
+    """The root of a tree of mixtures, the way it grows, and what fits its learners."""
+    fits = fits_of(X, y, in_folds(len(y), 4), estimators, loss)
+    way = stacked(fits, RACE)
+    return root_of(way, fits), way, fits
+
+
+def test_slow_learners_are_trained_on_the_chosen_split_alone(regimes):
+    X, y = regimes
+    learners = [("linear", LinearRegression()), ("tree", DecisionTreeRegressor(max_depth=3))]
+    model = ToPsRegressor(learners, max_depth=1, random_state=0).fit(X, y)
+    assert model.get_n_leaves() == 2
+    assert model.fits_.made == 2 * 5  # one slow learner, two sides, five folds
+
+
+def test_without_quick_learners_the_slow_ones_are_trained_on_what_a_stand_in_likes_best(regimes):
+    root, way, fits = race_of(*regimes, [DecisionTreeRegressor(max_depth=2, random_state=0)])
+    assert found_at(root, way).trial.asked_all
+    assert fits.ledger.fits.made == racing.SLOW_FINALISTS * 2 * 4
+
+
+def test_of_slow_learners_the_first_that_can_be_fitted_scouts(regimes):
+    learners = [DecisionTreeRegressor(max_depth=d, random_state=0) for d in (2, 3)]
+    root, way, fits = race_of(*regimes, learners)
+    trial = found_at(root, way).trial
+    assert not trial.asked_all
+    assert fits.ledger.fits.made == racing.SLOW_FINALISTS * 2 * 4
+    assert [bool(np.isnan(scores).all()) for scores in trial.own] == [False, True]
+    without_first = replace(root, pool=[h for h in root.pool if h.learner == 1])
+    trial = found_at(without_first, way).trial
+    assert [bool(np.isnan(scores).all()) for scores in trial.own] == [True, False]
+
+
+SMOOTH = ("logistic", "kernel")  # of the default's learners
+
+
+def opposite_slopes(n=1000):
+    """Return rows whose slopes turn round with the first column: on all rows there are none."""
     rng = np.random.default_rng(0)
-    y = (rng.random(5000) < 0.01).astype(int)
-    X = rng.normal(size=(5000, 2))
-    learner = adapt("a", DecisionTreeClassifier(), "classification", 2)
-    parts = Partition.from_codes(np.arange(5000, dtype=np.int8) % 3)
-    problem = Problem(X, y, None, parts, (learner,), LogLoss(), Seeds(0))
-    rows = np.arange(0, 5000, 2)
-    few, more = (problem.sample(rows, share) for share in (1 / 9, 1 / 3))
-    assert set(few) < set(more) < set(rows)
-    for some, share in ((few, 1 / 9), (more, 1 / 3)):
-        assert y[some].sum() == np.ceil(share * y[rows].sum())
+    X = np.column_stack([rng.integers(0, 2, n), rng.normal(size=(n, 5))])
+    return X, np.where(X[:, 0] == 1, 2, -2) * X[:, 1:].sum(axis=1) + 0.3 * rng.normal(size=n)
 
 
-def test_what_is_computed_once_does_not_travel_with_tasks():
-    X = np.random.default_rng(0).normal(size=(30, 2))
-    learner = adapt("a", DecisionTreeRegressor(), "regression", 1)
-    parts = Partition.from_codes(np.arange(30, dtype=np.int8) % 3)
-    problem = Problem(X, X[:, 0], None, parts, (learner,), SquaredError(), Seeds(0), view=np.square)
-    assert problem.seen is problem.seen
-    travelled = pickle.loads(pickle.dumps(problem))
-    assert "seen" not in vars(travelled)
-    np.testing.assert_array_equal(travelled.seen, problem.seen)
+@pytest.mark.parametrize(
+    "learners",
+    [
+        [pair for pair in resolve_learners("default", "classification") if pair[0] in SMOOTH],
+        [("logistic", LogisticRegression()), ("neighbours", KNeighborsClassifier(20))],
+    ],
+    ids=["quick", "slow"],
+)
+def test_a_split_that_the_mixture_does_not_want_of_the_stand_in_is_found(learners):
+    X, y = opposite_slopes()
+    model = ToPsClassifier(learners, max_depth=1, random_state=0).fit(X, y > 0)
+    assert model.tree_[0].split is not None
+    assert model.tree_[0].split.feature == 0
 
 
-def test_missing_to_the_left_and_to_the_right_are_two_families():
-    splits = [Split(0, t, left, True) for t in (1.0, 2.0) for left in (False, True)]
-    assert nested(splits) == [[0, 2], [1, 3]]
-    plain = [Split(0, 1.0, True), Split(0, 2.0, False)]  # no row of S is missing: one family
-    assert nested(plain) == [[0, 1]]
+@pytest.mark.parametrize("size", [3, 10**6])
+def test_a_learner_that_takes_steps_is_trained_on_the_finalists_alone(regimes, monkeypatch, size):
+    X, y = regimes
+    monkeypatch.setattr(racing, "FINALISTS", size)
+    estimators = [
+        LogisticRegression(solver="newton-cholesky", tol=1e-8),
+        DecisionTreeClassifier(max_depth=2, random_state=0),
+    ]
+    root, way, fits = race_of(X, (y > 0).astype(int), estimators, LogLoss())
+    asked, form = [], LogisticForm.fit_splits
+    monkeypatch.setattr(
+        LogisticForm,
+        "fit_splits",
+        lambda self, cuts: asked.append(len(cuts.places)) or form(self, cuts),
+    )
+    found = found_at(root, way)
+    if size == 3:
+        assert sum(asked) == 3
+    else:
+        trials = Trials(root, RACE.limits, fits)
+        told = trials.of_quick(trials.splits, *trials.closed)
+        every = found_at(root, replace(way, search=lambda leaf: told))
+        assert found.trial.split == every.trial.split
+        assert found.loss == pytest.approx(every.loss)

@@ -1,12 +1,17 @@
+"""Least losses over the simplex."""
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import minimize
 
-from predictree.grow.finish import path_weights
-from predictree.losses import Judged
-from predictree.losses.simplex import simplex_absolute, simplex_least_squares, simplex_log_loss
+from predictree.losses.simplex import (
+    shrunk_log_loss,
+    simplex_absolute,
+    simplex_least_squares,
+    simplex_log_loss,
+    simplex_quadratic,
+)
 from reference.simplex import square_weights
 
 seeds = st.integers(0, 2**32 - 1)
@@ -100,32 +105,57 @@ def test_absolute_error_is_optimal(seed, n_rows, n):
     assert loss(w) <= min(loss(v) for v in near) + 1e-9
 
 
-@pytest.mark.parametrize("combination", ["squares", "log"])
-def test_row_weights_are_repetitions(combination):
-    rng = np.random.default_rng(3)
-    y = rng.integers(0, 3, 20)
-    scores = [rng.dirichlet(np.ones(3), size=20) for _ in range(3)]
-    times = rng.integers(1, 4, 20)
-    again = np.repeat(np.arange(20), times)
-    weighted = path_weights(combination, Judged(y, times / 7), scores)
-    repeated = path_weights(combination, Judged(y[again], None), [s[again] for s in scores])
-    np.testing.assert_allclose(weighted, repeated, atol=1e-8)
+def simplex_points(rng, n, count=2000):
+    return np.vstack([rng.dirichlet(np.full(n, a), count) for a in (0.2, 1.0)])
 
 
-def test_squares_use_every_class():
-    rng = np.random.default_rng(5)
-    y = rng.integers(0, 3, 40)
-    scores = [rng.dirichlet(np.ones(3), size=40) for _ in range(3)]
-    w = path_weights("squares", Judged(y, None), scores)
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 6))
+def test_no_point_of_the_simplex_has_a_lower_quadratic(seed, n):
+    rng = np.random.default_rng(seed)
+    A, c = rng.normal(size=(n + 2, n)), rng.normal(size=n)
+    H = A.T @ A + 0.01 * np.eye(n)
+    w = simplex_quadratic(H, c)
+    assert w.min() >= 0
+    assert w.sum() == pytest.approx(1)
+    others = simplex_points(rng, n)
+    values = 0.5 * np.einsum("ij,jk,ik->i", others, H, others) - others @ c
+    assert 0.5 * w @ H @ w - c @ w <= values.min() + 1e-9
 
-    def brier(v):
-        mixed = sum(vi * s for vi, s in zip(v, scores))
-        return np.square(mixed - np.eye(3)[y]).sum()
 
-    simplex = {"type": "eq", "fun": lambda v: v.sum() - 1}
-    best = minimize(brier, np.full(3, 1 / 3), bounds=[(0, 1)] * 3, constraints=simplex, tol=1e-12)
-    np.testing.assert_allclose(w, best.x, atol=1e-4)
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 6), st.sampled_from([1e-9, 0.01, 1.0, 100.0]))
+def test_no_point_of_the_simplex_has_a_lower_shrunk_log_loss(seed, n, strength):
+    rng = np.random.default_rng(seed)
+    p = rng.beta(0.5, 0.5, size=(50, n)).clip(1e-9)
+    mass, toward = rng.dirichlet(np.ones(50)), rng.dirichlet(np.full(n, 0.5))
+
+    def value(w):
+        return -mass @ np.log(p @ w) + strength * ((w - toward) ** 2).sum()
+
+    w = shrunk_log_loss(p, mass, toward, strength)
+    assert value(w) <= min(map(value, simplex_points(rng, n, 300))) + 1e-8
 
 
-def test_a_lone_predictor_has_all_the_weight():
-    assert path_weights("log", Judged(np.array([0]), None), [np.array([[1.0, 0.0]])]) == [1.0]
+@pytest.mark.parametrize("seed", [0, 1, 2, 261])  # a first step of the last ends on an edge
+def test_shrunk_log_loss_ends_where_no_weight_can_gain_by_more(seed):
+    """By convexity w is best if the slope is nowhere below what it is, on average, along w."""
+    rng = np.random.default_rng(seed)
+    n, k = rng.integers(5, 40), rng.integers(2, 6)
+    p = rng.random((n, k)) ** rng.integers(1, 8) + 1e-9
+    mass, toward, strength = np.full(n, 1 / n), np.full(k, 1 / k), 1e-9
+    w = shrunk_log_loss(p, mass, toward, strength)
+    slope = 2 * strength * (w - toward) - p.T @ (mass / (p @ w))
+    assert slope @ w - slope.min() < 1e-8
+
+
+def test_strength_moves_the_weights_from_free_to_bound():
+    rng = np.random.default_rng(0)
+    p = rng.uniform(0.2, 0.9, size=(200, 3))
+    p[:, 0] = 0.9
+    mass, toward = np.full(200, 1 / 200), np.array([0.0, 0.5, 0.5])
+    found = [shrunk_log_loss(p, mass, toward, s) for s in (1e-9, 0.1, 1.0, 1e4)]
+    assert found[0][0] == pytest.approx(1, abs=1e-6)
+    np.testing.assert_allclose(found[-1], toward, atol=1e-3)
+    distances = [np.abs(w - toward).sum() for w in found]
+    assert distances == sorted(distances, reverse=True)
