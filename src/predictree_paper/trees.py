@@ -86,35 +86,36 @@ class EvenOnPath(PathWeights):
 class TrainedOnRoot(ToPsClassifier):
     """ToPs with every predictor trained on all of S."""
 
-    def method_of(self, fits: Fits, recipe: Recipe) -> Way:
+    def methods_of(self, fits: Fits, recipe: Recipe) -> list[Way]:
         """Return the paper's method with a search that trains nothing."""
-        return replace(super().method_of(fits, recipe), search=Untrained(recipe.limits, fits))
+        search = Untrained(recipe.limits, fits)
+        return [replace(way, search=search) for way in super().methods_of(fits, recipe)]
 
 
 class TrainedOnNode(ToPsClassifier):
     """ToPs with every predictor trained on its own node."""
 
-    def method_of(self, fits: Fits, recipe: Recipe) -> Way:
+    def methods_of(self, fits: Fits, recipe: Recipe) -> list[Way]:
         """Return the paper's method without what is inherited."""
-        return paper(fits, recipe, BestOfOwn(fits))
+        return [paper(fits, recipe, BestOfOwn(fits))]
 
 
 class LeafAlone(ToPsClassifier):
     """ToPs without weights: the predictor of the leaf answers alone."""
 
-    def method_of(self, fits: Fits, recipe: Recipe) -> Way:
+    def methods_of(self, fits: Fits, recipe: Recipe) -> list[Way]:
         """Return the paper's method without Algorithm 2."""
         finish = LastOfPath(recipe.limits.min_samples_val)
-        return replace(super().method_of(fits, recipe), finish=finish)
+        return [replace(way, finish=finish) for way in super().methods_of(fits, recipe)]
 
 
 class EvenWeights(ToPsClassifier):
     """ToPs with the same weight for every predictor of the path."""
 
-    def method_of(self, fits: Fits, recipe: Recipe) -> Way:
+    def methods_of(self, fits: Fits, recipe: Recipe) -> list[Way]:
         """Return the paper's method with a mean in place of Algorithm 2."""
         finish = EvenOnPath(recipe.limits.min_samples_val)
-        return replace(super().method_of(fits, recipe), finish=finish)
+        return [replace(way, finish=finish) for way in super().methods_of(fits, recipe)]
 
 
 def paper_parts(work: Work) -> IntArray:

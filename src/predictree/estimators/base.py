@@ -4,7 +4,7 @@ import time
 import warnings
 from abc import ABCMeta, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, replace
 from functools import partial
@@ -57,7 +57,7 @@ from predictree.estimators.parameters import (
 from predictree.explain import Explanation, explain, export_text, plot_tree
 from predictree.explain.bounds import LossBound, loss_bound
 from predictree.grow.algorithm import best_split, grow
-from predictree.grow.finish import evidence, freeze
+from predictree.grow.finish import best_of, evidence, freeze
 from predictree.grow.fits import Fits
 from predictree.grow.growth import Growth
 from predictree.grow.methods import WAYS, Recipe, Way
@@ -419,18 +419,24 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
             Executor(self.n_jobs, task.clock, self.learner_timeout) as executor,
         ):
             fits = Fits(problem.shared(executor), executor, journal)
-            way = self.method_of(fits, task.recipe)
-            growth = Growth(fits, way.finish)
-            with watcher.watching(growth):
-                root = growth.plant(way.combine.plant(Rows.of(fits.problem)))
-                choose = journal.remembering(partial(best_split, method=way), Steps(way, fits))
-                for _ in watch(task.clock.until(grow(root, choose)), growth, watcher):
-                    pass
-            stopped = growth.stopped or ("time_limit" if task.clock.is_late else None)
-            return self._frozen(problem, growth, stopped)
+            growths = []
+            for way in self.methods_of(fits, task.recipe):
+                growths.append(self._growth(way, fits, task.clock, watcher))
+            stopped = growths[-1].stopped or ("time_limit" if task.clock.is_late else None)
+            return self._frozen(problem, best_of(growths), stopped)
 
-    def method_of(self, fits: Fits, recipe: Recipe) -> Way:
-        """Return the method that a tree is grown by; other methods are made of the same parts."""
+    def _growth(self, way: Way, fits: Fits, clock: Clock, watcher: Watcher) -> Growth:
+        """Grow a tree by one method."""
+        growth = Growth(fits, way.finish)
+        with watcher.watching(growth):
+            root = growth.plant(way.combine.plant(Rows.of(fits.problem)))
+            choose = fits.journal.remembering(partial(best_split, method=way), Steps(way, fits))
+            for _ in watch(clock.until(grow(root, choose)), growth, watcher):
+                pass
+        return growth
+
+    def methods_of(self, fits: Fits, recipe: Recipe) -> Iterable[Way]:
+        """Return the methods that a tree is grown by; others are made of the same parts."""
         return WAYS[self._way].make(fits, recipe)
 
     @property

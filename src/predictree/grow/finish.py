@@ -1,6 +1,6 @@
 """From a grown tree to one that predicts: the weights of its paths (Algorithm 2), its models."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -190,6 +190,17 @@ def freeze(growth: Growth, weights: LeafWeights, refit: bool = False) -> Tree:
     ]
     records = [_record_of(one, names, id_of, weights.get(one.leaf.path)) for one in nodes]
     return Tree.from_nodes(records, predictors, fits.problem.n_outputs)
+
+
+def best_of(growths: Iterable[Growth]) -> Growth:
+    """Return the grown tree with the least held-out loss, the first of equals."""
+    return min((growth.finish.trimmed(growth) for growth in growths), key=_held_out_loss)
+
+
+def _held_out_loss(growth: Growth) -> float:
+    problem = growth.fits.problem
+    seen = evidence(growth, growth.finish.weights(growth))
+    return problem.loss.value(problem.judged(problem.partition.v2), seen.tree)
 
 
 def weighing_rows(problem: Problem, path: Sequence[Leaf], min_rows: int) -> IntArray:

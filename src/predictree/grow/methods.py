@@ -1,12 +1,12 @@
 """The ways to grow a tree, each made of the same parts: the only place where they differ."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
 from predictree.grow.algorithm import Combine, Method
 from predictree.grow.combine.best import Best
-from predictree.grow.combine.correction import Correction, bed_of
+from predictree.grow.combine.correction import Bed, Correction, root_of
 from predictree.grow.combine.shrunk import Shrunk
 from predictree.grow.finish import AsGrown, PathWeights, Pruned
 from predictree.grow.fits import Fits
@@ -18,6 +18,7 @@ from predictree.grow.search.exhaustive import Exhaustive
 from predictree.grow.search.racing import Rounds, Scouts
 from predictree.grow.search.sums import Sums
 from predictree.learners.forms.additive.basis import Sizes
+from predictree.learners.forms.additive.root import Root
 
 PRUNED_BY = 0.5  # standard errors that a split must gain beyond what it took to grow it
 
@@ -82,24 +83,39 @@ def stacked(fits: Fits, recipe: Recipe) -> Way:
     return Way(search, combine, Rehearsed(recipe.demand, combine, fits), limits, AsGrown())
 
 
-def readable(fits: Fits, recipe: Recipe) -> Way:
-    """Return the method of one additive function a node."""
-    limits, bed = recipe.limits, bed_of(fits.problem, Sizes(), recipe.interactions)
+def readable(fits: Fits, recipe: Recipe) -> Iterator[Way]:
+    """Return the methods of one additive function a node.
+
+    The root has main effects alone; then, if that gains, pairs as well. A region may stand for a
+    pair and a pair for a region, so that both trees have to be grown.
+    """
+    root = root_of(fits.problem, Sizes())
+    yield _corrected(fits, recipe, root)
+    paired = root.with_pairs(recipe.interactions)
+    if paired is not root:
+        yield _corrected(fits, recipe, paired)
+
+
+def _corrected(fits: Fits, recipe: Recipe, root: Root) -> Way:
+    limits, bed = recipe.limits, Bed.of(root)
     combine, finish = Correction(bed), Pruned(recipe.demand[1] + PRUNED_BY, bed.linear)
     return Way(Sums(limits, fits, combine, bed), combine, GainsBy(recipe.demand), limits, finish)
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A method by name: what makes it, and whether V¹ and V² are to be one."""
+    """A method by name: what makes it, and whether V¹ and V² are to be one.
 
-    make: Callable[[Fits, Recipe], Way]
+    Where it can be one of several, all of them grow a tree, and the best tree is taken.
+    """
+
+    make: Callable[[Fits, Recipe], Iterable[Way]]
     pools: bool
 
 
 WAYS = {
-    "shrunk": Kind(stacked, pools=True),
-    "path": Kind(paper, pools=False),
+    "shrunk": Kind(lambda *given: [stacked(*given)], pools=True),
+    "path": Kind(lambda *given: [paper(*given)], pools=False),
     "additive": Kind(readable, pools=True),
 }
 """The methods by name: the estimators' ``weights``, or their ``learners``."""

@@ -105,20 +105,31 @@ class Rows:
 
     def splits(self, limits: Limits) -> Iterator[list[Split]]:
         """Yield for each feature the candidate splits whose sides both have enough rows."""
+        for feature in self.problem.splittable:
+            if splits := self.of_feature(feature, limits):
+                yield splits
+
+    def of_feature(self, feature: int, limits: Limits) -> list[Split]:
+        """Return the candidate splits by a feature whose sides both have enough rows."""
         problem = self.problem
         weight = None if problem.weight is None else problem.weight[self.train]
-        for feature in problem.splittable:
-            train, v1 = problem.X[self.train, feature], problem.X[self.v1, feature]
-            is_category = feature in problem.categories
-            splits = [
-                split
-                for split in candidate_splits(
-                    feature, train, weight, limits.n_thresholds, is_category
-                )
-                if limits.admits(split.goes_left(train), split.goes_left(v1))
-            ]
-            if splits:
-                yield splits
+        train, v1 = problem.X[self.train, feature], problem.X[self.v1, feature]
+        is_category = feature in problem.categories
+        return [
+            split
+            for split in candidate_splits(feature, train, weight, limits.n_thresholds, is_category)
+            if limits.admits(split.goes_left(train), split.goes_left(v1))
+        ]
+
+    def between(self, split: Split, low: float, high: float, limits: Limits) -> list[Split]:
+        """Return cuts like one of numbers, by thresholds between two others."""
+        problem, feature = self.problem, split.feature
+        train, v1 = problem.X[self.train, feature], problem.X[self.v1, feature]
+        inside = (train >= low) & (train < high)
+        weight = None if problem.weight is None else problem.weight[self.train][inside]
+        cuts = candidate_splits(feature, train[inside], weight, limits.n_thresholds, False)
+        splits = [replace(split, threshold=cut.threshold) for cut in cuts]
+        return [s for s in splits if limits.admits(s.goes_left(train), s.goes_left(v1))]
 
     @cached_property
     def part(self) -> IntArray:

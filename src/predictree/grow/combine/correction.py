@@ -127,15 +127,14 @@ class Bed:
         return root.ground.scores(own)[np.argsort(plain.rows[held])]
 
 
-def bed_of(problem: Problem, sizes: Sizes, interactions: int) -> Bed:
-    """Fit main effects to all rows that train or judge, and pairs if they gain out of fold."""
+def root_of(problem: Problem, sizes: Sizes) -> Root:
+    """Fit main effects to all rows that train or judge."""
     family = family_of(problem.loss.name, problem.n_outputs)
     ground = Ground.of(
         problem.X, problem.y, problem.weight, problem.partition.fold, family,
         problem.for_learners, problem.categories, sizes,
     )  # fmt: skip
-    prior = caution_of(family).root
-    return Bed.of(Root.of(ground, prior).with_pairs(interactions))
+    return Root.of(ground, caution_of(family).root)
 
 
 def caution_of(family: Family) -> Caution:

@@ -14,7 +14,7 @@ import numpy as np
 from predictree.grow.combine.correction import Bed, Sum
 from predictree.grow.fits import Fits
 from predictree.grow.leaf import Leaf, Trial
-from predictree.grow.rows import Limits
+from predictree.grow.rows import Limits, Rows
 from predictree.learners.forms.additive.directions import directions
 from predictree.model.tree import BoolArray, FloatArray, IntArray, Split
 
@@ -22,6 +22,7 @@ PENALTIES = (60.0, 10.0, 300.0)  # of every direction but the constant, in rows
 OF_CONSTANT = 2.0
 REFINED = 6  # features whose best split is judged with all penalties
 FINALISTS = 3  # features whose best split is fitted in full
+CLOSER = 2  # times that thresholds around the best one are looked at
 
 
 class Ranks(Protocol):
@@ -58,12 +59,30 @@ class Sums:
             gains = cells.gains(PENALTIES[0])
             best.append((gains.max(), int(gains.argmax()), cells))
         best.sort(key=lambda one: -one[0])
-        refined = []
-        for _, _, cells in best[:REFINED]:
-            gains = np.max([cells.gains(penalty) for penalty in PENALTIES], axis=0)
-            refined.append((gains.max(), cells.splits[int(gains.argmax())]))
+        refined = [cells.best() for _, _, cells in best[:REFINED]]
         refined.sort(key=lambda one: -one[0])
-        return [split for gain, split in refined[:FINALISTS] if gain > 0]
+        return [
+            self._closer(work, leaf.rows, gain, split)
+            for gain, split in refined[:FINALISTS]
+            if gain > 0
+        ]
+
+    def _closer(self, work: "Working", rows: Rows, gain: float, split: Split) -> Split:
+        """Return the best split by thresholds around that of the best one so far."""
+        if split.is_level or not np.isfinite(split.threshold):
+            return split
+        column = rows.problem.X[work.rows, split.feature]
+        splits = rows.of_feature(split.feature, self.limits)
+        for _ in range(CLOSER):
+            cuts = [s.threshold for s in splits]
+            low = max((cut for cut in cuts if cut < split.threshold), default=-np.inf)
+            high = min((cut for cut in cuts if split.threshold < cut < np.inf), default=np.inf)
+            if not (splits := rows.between(split, low, high, self.limits)):
+                break
+            found, candidate = Cells.of(work, splits, column).best()
+            if found > gain:
+                gain, split = found, candidate
+        return split
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,6 +163,11 @@ class Cells:
             splits, left,
             gram.reshape(-1, n_groups, m, m), cross.reshape(-1, n_groups, m, n_folds, k),
         )  # fmt: skip
+
+    def best(self) -> tuple[float, Split]:
+        """Return the split that gains most by any of some penalties."""
+        gains = np.max([self.gains(penalty) for penalty in PENALTIES], axis=0)
+        return float(gains.max()), self.splits[int(gains.argmax())]
 
     def gains(self, penalty: float) -> FloatArray:
         """Return what each split gains on held-out rows if both sides take a correction."""
