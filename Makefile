@@ -17,6 +17,7 @@ lint: $(VENV)/.lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache --no-logo
 
 docs: $(VENV)/.docs
 	$(RUN)/sphinx-build -M html docs docs/_build -W --keep-going -n

@@ -1,4 +1,7 @@
-"""``predictree reproduce``: an experiment of the paper, from its data to its table."""
+"""``predictree reproduce``: an experiment of the paper, from its data to its table.
+
+The command line loads this module to list its commands; all else is imported when it runs.
+"""
 
 import argparse
 import json
@@ -79,8 +82,8 @@ def whole(least: int, text: str) -> int:
 
 def run(args: argparse.Namespace) -> None:
     """Compute what is missing, and print and write the table."""
-    from predictree_paper.experiments import EXPERIMENTS
-    from predictree_paper.lines import read_results
+    from predictree_paper.experiments import EXPERIMENTS  # noqa: PLC0415
+    from predictree_paper.lines import read_results  # noqa: PLC0415
 
     experiment = EXPERIMENTS[args.name]
     path = args.out / f"{args.name}.jsonl"
@@ -94,11 +97,11 @@ def run(args: argparse.Namespace) -> None:
 
 def compute(args: argparse.Namespace, experiment: Any, path: Path) -> Any:
     """Run what the file of results lacks."""
-    from joblib import effective_n_jobs
+    from joblib import effective_n_jobs  # noqa: PLC0415
 
-    from predictree_paper.algorithms import find
-    from predictree_paper.protocol import Plan
-    from predictree_paper.protocol import run as run_plan
+    from predictree_paper.algorithms import find  # noqa: PLC0415
+    from predictree_paper.protocol import Plan  # noqa: PLC0415
+    from predictree_paper.protocol import run as run_plan  # noqa: PLC0415
 
     if args.data_dir is not None and not args.data_dir.is_dir():
         raise InvalidInputError(f"--data-dir {args.data_dir}: there is no such folder")
@@ -131,7 +134,7 @@ def command_of(args: argparse.Namespace) -> str:
 
 def write(experiment: Any, results: Any, out: Path) -> None:
     """Print the table, and write it in every form."""
-    from predictree_paper import figure, tables
+    from predictree_paper import figure, tables  # noqa: PLC0415
 
     stem, forms = out / experiment.name, [".jsonl", ".md", ".tex", ".json"]
     stem.with_suffix(".md").write_text(tables.markdown(experiment, results), encoding="utf-8")

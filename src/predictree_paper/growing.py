@@ -138,7 +138,7 @@ class SortedRows:
         self, place: NDArray[np.int32], mass: FloatArray, width: int, by_error: bool
     ) -> tuple[IntArray, FloatArray]:
         """Return the features and thresholds of a level of nodes."""
-        from predictree_paper.cut_kernels import best_cuts
+        from predictree_paper.cut_kernels import best_cuts  # noqa: PLC0415 -- compiled when used
 
         there = place != NONE
         sums = [np.bincount(place[there], part[there], width) for part in mass.T]

@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from predictree import save
 from predictree.cli.command import add_command
 from predictree.cli.console import size, tell
+from predictree.cli.examples import EXAMPLES, show, show_toy
 from predictree.cli.tables import require_polars, write_table
 from predictree.data.datasets import LOADERS, load
 from predictree.estimators.base import ToPsClassifier, ToPsRegressor
@@ -29,8 +31,6 @@ def add_to(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Show one data set, and write its files if asked to."""
-    from predictree.cli.examples import EXAMPLES, show, show_toy
-
     if args.out is not None:
         require_polars()
         Path(args.out).mkdir(parents=True, exist_ok=True)
@@ -44,8 +44,6 @@ def run(args: argparse.Namespace) -> None:
 
 def write_files(name: str, folder: Path) -> None:
     """Write a data set as CSV and a tree of linear models grown on it, and say how to go on."""
-    from predictree import save
-
     X, y, task = load(name)
     pl = require_polars()
     values, names = np.asarray(X), getattr(X, "columns", [f"x{j}" for j in range(X.shape[1])])

@@ -8,6 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import joblib
+import numba
 
 from predictree import __version__
 from predictree.cli.command import add_command, add_json
@@ -104,7 +105,5 @@ def _memory() -> int | None:
 
 
 def _numba() -> dict[str, Any]:
-    import numba
-
     config: Any = numba.config
     return {"threads": config.NUMBA_NUM_THREADS, "layer": config.THREADING_LAYER}

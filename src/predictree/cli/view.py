@@ -8,6 +8,7 @@ from predictree.cli.command import add_command
 from predictree.cli.console import tell
 from predictree.cli.models import add_model, read_model, read_rows
 from predictree.cli.tables import add_reading, blaming
+from predictree.publish.serve import Viewer, serve
 
 PORTS = range(65536)
 
@@ -35,8 +36,6 @@ def add_to(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Serve the page until it is interrupted."""
-    from predictree.publish.serve import Viewer, serve
-
     model = read_model(args)
     if args.data is None:
         viewer = Viewer(model)

@@ -21,8 +21,9 @@ def draw(schema: Schema, X: FloatArray, seed: int) -> tuple[Imputation, FloatArr
     A missing level of a category stays what it is, a level of its own. A column without any value
     has nothing to be drawn from, and neither has one that is not used.
     """
-    from sklearn.experimental import enable_iterative_imputer  # noqa: F401
-    from sklearn.impute import IterativeImputer
+    # Experimental, and not wanted before there is something to draw.
+    from sklearn.experimental import enable_iterative_imputer  # noqa: F401, PLC0415
+    from sklearn.impute import IterativeImputer  # noqa: PLC0415
 
     columns = tuple(
         j

@@ -4,7 +4,7 @@ import time
 import warnings
 from abc import ABCMeta, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, replace
 from functools import partial
@@ -60,6 +60,7 @@ from predictree.grow.algorithm import best_split, grow
 from predictree.grow.finish import best_of, evidence, freeze
 from predictree.grow.fits import Fits
 from predictree.grow.growth import Growth
+from predictree.grow.leaf import Decision
 from predictree.grow.methods import WAYS, Recipe, Way
 from predictree.grow.problem import Problem, Seeds
 from predictree.grow.record import Steps
@@ -77,6 +78,7 @@ from predictree.model.outputs import Labels, probabilities
 from predictree.model.schema import Schema
 from predictree.model.tree import FloatArray, IntArray, Tree
 from predictree.model.views import View
+from predictree.publish.report import write
 from predictree.run.clock import FOREVER, Clock
 from predictree.run.guard import Failure
 from predictree.run.journal import Checkpoint, Journal, digest_of
@@ -371,8 +373,8 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
             return problem_of_tree(table, filled, parts, learners, loss, seeds), refused
 
         prepared = time.perf_counter() - start
-        draws = cost_of_draws(table.schema, table.X) if imputed else None
-        from predictree.run.planning import forecast
+        draws = cost_of_draws(table.schema, table.X) if imputed else None  # noqa: F821
+        from predictree.run.planning import forecast  # noqa: PLC0415
 
         return forecast(twin, problem_of, limits, draws, prepared)
 
@@ -421,19 +423,12 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
             fits = Fits(problem.shared(executor), executor, journal)
             growths = []
             for way in self.methods_of(fits, task.recipe):
-                growths.append(self._growth(way, fits, task.clock, watcher))
+                growths.append(growth := Growth(fits, way.finish))
+                with watcher.watching(growth):
+                    for _ in watch(_decisions(way, growth, task.clock), growth, watcher):
+                        pass
             stopped = growths[-1].stopped or ("time_limit" if task.clock.is_late else None)
             return self._frozen(problem, best_of(growths), stopped)
-
-    def _growth(self, way: Way, fits: Fits, clock: Clock, watcher: Watcher) -> Growth:
-        """Grow a tree by one method."""
-        growth = Growth(fits, way.finish)
-        with watcher.watching(growth):
-            root = growth.plant(way.combine.plant(Rows.of(fits.problem)))
-            choose = fits.journal.remembering(partial(best_split, method=way), Steps(way, fits))
-            for _ in watch(clock.until(grow(root, choose)), growth, watcher):
-                pass
-        return growth
 
     def methods_of(self, fits: Fits, recipe: Recipe) -> Iterable[Way]:
         """Return the methods that a tree is grown by; others are made of the same parts."""
@@ -749,8 +744,6 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
         Path
             Of the file. Needs jinja2: ``pip install 'predictree[report]'``.
         """
-        from predictree.publish.report import write
-
         check_is_fitted(self)
         return write(self.model_, path, X, y, rows=rows)
 
@@ -1018,6 +1011,14 @@ feature_names_in_
     def _loss_for(self, named: list[tuple[str, Any]], classes: Labels | None) -> Loss:
         loss = "mse" if isinstance(self.loss, str) and self.loss == "auto" else self.loss
         return resolve_loss(loss, self._task, classes)
+
+
+def _decisions(way: Way, growth: Growth, clock: Clock) -> Iterator[Decision]:
+    """Plant the root of a tree, and return what becomes of its leaves by one method."""
+    fits = growth.fits
+    root = growth.plant(way.combine.plant(Rows.of(fits.problem)))
+    choose = fits.journal.remembering(partial(best_split, method=way), Steps(way, fits))
+    return clock.until(grow(root, choose))
 
 
 def _columns_of(X: Any) -> dict[str, Any]:

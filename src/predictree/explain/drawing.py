@@ -291,8 +291,8 @@ def width_of(text: str, size: float, bold: bool = False) -> float:
     """Return how wide a text is in points, in the font that matplotlib is set to."""
     if not text:
         return 0.0
-    from matplotlib.font_manager import FontProperties
-    from matplotlib.textpath import text_to_path
+    from matplotlib.font_manager import FontProperties  # noqa: PLC0415 -- an extra
+    from matplotlib.textpath import text_to_path  # noqa: PLC0415 -- an extra
 
     font = FontProperties(weight="bold" if bold else "normal", size=size)
     measure: Any = text_to_path.get_text_width_height_descent

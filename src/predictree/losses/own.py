@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-from sklearn.exceptions import UndefinedMetricWarning
 
 from predictree.losses.base import Judged, Loss
 from predictree.model.outputs import Labels
@@ -43,6 +42,9 @@ class CallableLoss(Loss):
 
     def value(self, rows: Judged, scores: FloatArray) -> float:
         """Call the function."""
+        # Not above: a fitted model with a loss of predictree's own needs NumPy alone.
+        from sklearn.exceptions import UndefinedMetricWarning  # noqa: PLC0415
+
         y = rows.y if self.classes is None else self.classes[rows.y]
         column = {1: 0, 2: 1}.get(scores.shape[1])
         score = scores if column is None else scores[:, column]

@@ -6,7 +6,6 @@ from typing import Literal
 import numpy as np
 
 from predictree.losses.base import Judge, Judged, Loss, error_of_mean
-from predictree.losses.kernels import wins_of_pairs
 from predictree.model.tree import BoolArray, FloatArray, IntArray
 
 SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
@@ -86,6 +85,8 @@ class RankingJudge:
         left: BoolArray,
         own: Sequence[FloatArray],
     ) -> FloatArray:
+        from predictree.losses.kernels import wins_of_pairs  # noqa: PLC0415 -- compiled when used
+
         scores, order = self.pool[c]
         if own:
             mine = self._ranked(own, c)

@@ -96,9 +96,9 @@ def class_scores(estimator: Any, X: FloatArray) -> Any:
     if hasattr(estimator, "predict_proba"):
         return estimator.predict_proba(X)
     if hasattr(estimator, "decision_function"):
-        margin = estimator.decision_function(X)
-        from scipy.special import expit, softmax
+        from scipy.special import expit, softmax  # noqa: PLC0415 -- NumPy alone without a margin
 
+        margin = estimator.decision_function(X)
         if margin.ndim == 1:
             positive = expit(margin)
             return np.column_stack([1.0 - positive, positive])

@@ -212,7 +212,7 @@ def columns_of(X: Any) -> list[tuple[str, Any]]:
         raise InvalidInputError(
             f"X has two columns of the name {twice[0]!r}: rename or drop one of them"
         )
-    import narwhals
+    import narwhals  # noqa: PLC0415 -- an extra
 
     frame = narwhals.from_native(X, eager_only=True)
     return [(str(name), frame.get_column(name)) for name in frame.columns]
@@ -220,7 +220,7 @@ def columns_of(X: Any) -> list[tuple[str, Any]]:
 
 def look_at(name: str, values: Any) -> Column:
     """Return what a column is."""
-    import narwhals as nw
+    import narwhals as nw  # noqa: PLC0415 -- an extra
 
     dtype = values.dtype
     if dtype.is_numeric() or dtype == nw.Boolean:
@@ -267,7 +267,7 @@ def encode_column(column: Column, values: Any) -> FloatArray:
 
 
 def _numbers(name: str, values: Any) -> FloatArray:
-    import narwhals as nw
+    import narwhals as nw  # noqa: PLC0415 -- an extra
 
     if values.dtype == nw.Duration:
         return _in_days(values.to_numpy().astype("timedelta64[us]"))

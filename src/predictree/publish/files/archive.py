@@ -137,7 +137,7 @@ def summary_of(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 def _skops() -> Any:
     try:
-        import skops.io
+        import skops.io  # noqa: PLC0415 -- an extra
     except ImportError as error:
         raise MissingExtraError(
             "saving and loading models needs skops: pip install 'predictree[persist]'"
@@ -147,7 +147,7 @@ def _skops() -> Any:
 
 def _build(skops: Any, content: bytes, trusted: list[str]) -> Any:
     """Return the record in a file; skops looks at all types before it builds any."""
-    from skops.io.exceptions import UntrustedTypesFoundException
+    from skops.io.exceptions import UntrustedTypesFoundException  # noqa: PLC0415 -- an extra
 
     try:
         with warnings.catch_warnings():
