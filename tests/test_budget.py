@@ -104,7 +104,7 @@ def test_a_calm_line_a_node(regimes, capfd):
     assert out == ""
     lines = err.splitlines()
     assert len(lines) == len(model.tree_)
-    assert lines[0].startswith("node 0 (600 rows): x0 < 0.5, mse ")
+    assert lines[0].startswith("node root (600 rows): x0 < 0.5, mse ")
     assert "a leaf, mse" in lines[-1]
     ToPsClassifier("lr", random_state=0).fit(X, y > 0)
     assert capfd.readouterr() == ("", "")

@@ -805,7 +805,7 @@ def test_a_time_limit_saves_what_is_there(here, capsys):
     assert predictree.load("m.tops").get_n_leaves() == 1
     status, _, err = run(capsys, *fit, "--time-limit", "2h")
     assert status == 0
-    assert "node 0 (240 rows): " in err
+    assert "node root (240 rows): " in err
     assert "stopped" not in err
     with pytest.raises(SystemExit, match="2"):
         main([*fit, "--time-limit", "soon"])

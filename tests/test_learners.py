@@ -150,7 +150,7 @@ def test_every_preset_exists_for_both_tasks():
 @pytest.mark.parametrize(
     ("learners", "message"),
     [
-        ("lasso", r"learners='lasso' is not a preset: use 'default', 'boosted', 'lr', 'paper'"),
+        ("lasso", r"'lasso' is not a preset: use 'additive', 'default', 'boosted', 'lr', 'paper'"),
         ([], "non-empty list"),
         (None, "non-empty list"),
         ([LinearRegression()], "must be a pair"),

@@ -203,6 +203,7 @@ def test_public_names():
     assert set(predictree.__all__) == {
         "ToPsClassifier",
         "ToPsRegressor",
+        "ToPsSurvival",
         "export_text",
         "load",
         "partition_by_time",

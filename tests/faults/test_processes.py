@@ -20,7 +20,7 @@ from conftest import HELD_OUT
 from faults.learners import Plain, fits
 from predictree import ToPsRegressor
 from predictree.errors import InvalidInputError, LearnerFailedWarning, NoPredictorError
-from predictree.run.clock import OutOfTimeError
+from predictree.run.clock import Clock, OutOfTimeError
 from predictree.run.tasks import Executor
 
 PATIENCE = 2.0
@@ -70,7 +70,7 @@ def test_when_time_is_up_what_still_runs_is_cancelled_silently(tmp_path):
     with Executor(2) as executor:
         results = executor.map(partial(doze, tmp_path), range(4), str, lost)
         next(results)
-        executor.deadline = 0.0
+        executor.clock = Clock(deadline=0.0)
         with pytest.raises(OutOfTimeError):
             next(results)
     assert not (tmp_path / "awake").exists()
