@@ -36,6 +36,7 @@ from predictree.publish.files.archive import HEADER, PROTOCOL
 N = 700
 QUICK = {"validation": 2, "random_state": 0, "max_depth": 1, "min_gain_se": 0.0}
 LONE = QUICK | {"max_depth": 0}
+ADDITIVE = {"validation": 3, "random_state": 0, "max_depth": 2}
 FEW = {f"learners__{name}__n_estimators": 3 for name in ("extra trees", "forest")}
 FEW |= {f"learners__{kind}boosting__max_iter": 3 for kind in ("", "small ", "random ")}
 FEW |= {"learners__kernel__rbfsampler__n_components": 20}
@@ -95,6 +96,9 @@ MODELS = {
     "mice": lambda: ToPsRegressor("lr", imputation="mice", n_imputations=2, **QUICK).fit(
         gaps, value
     ),
+    "additive": lambda: ToPsRegressor("additive", **ADDITIVE).fit(X, value),
+    "additive, frame": lambda: ToPsClassifier("additive", **ADDITIVE).fit(frame, two),
+    "additive, three classes": lambda: ToPsClassifier("additive", **ADDITIVE).fit(X, three),
     "refitted": lambda: ToPsRegressor("lr", refit=True, **QUICK).fit(X, value),
     "survival": lambda: ToPsSurvival((0.5, 2), ToPsClassifier("lr", **QUICK)).fit(X, survival),
     "shared survival": lambda: ToPsSurvival(
@@ -373,6 +377,31 @@ def test_a_folder_that_is_not_there_is_an_error_of_the_system(tmp_path, fitted):
         load(tmp_path / "model")
 
 
+@pytest.mark.parametrize("name", ["additive", "additive, frame", "additive, three classes"])
+def test_additive_trees_come_back_curve_by_curve(name):
+    model = MODELS[name]()
+    again = loads(dumps(model))
+    functions = [
+        [p.models[0] for p in each.tree_.predictors if p.models] for each in (model, again)
+    ]
+    assert len(functions[0]) > 1
+    for before, after in zip(*functions, strict=True):
+        assert (after.link, after.span) == (before.link, before.span)
+        np.testing.assert_array_equal(after.intercept, before.intercept)
+        effects = [(*one.curves, *one.surfaces) for one in (before, after)]
+        for one, other in zip(*effects, strict=True):
+            np.testing.assert_array_equal(other.values, one.values)
+            np.testing.assert_array_equal(other.variance, one.variance)
+
+
+def test_pairs_come_back():
+    shape = np.random.default_rng(0).uniform(-1, 1, size=(N, 2))
+    product = 5 * shape[:, 0] * shape[:, 1]
+    model = ToPsRegressor("additive", **ADDITIVE | {"max_depth": 0}).fit(shape, product)
+    assert model.tree_.predictors[0].models[0].surfaces
+    assert same(model, loads(dumps(model)), shape)
+
+
 def with_header(content, **changes):
     parts = members(content)
     parts[HEADER] = json.dumps(json.loads(parts[HEADER]) | changes).encode()
@@ -398,15 +427,27 @@ def test_another_scikit_learn_is_told(fitted, tmp_path):
     assert caught[0].filename == __file__
 
 
+FILES = Path(__file__).parent / "files"
+ADDITIVE_4 = "additive, protocol 4"
+
+
+@pytest.mark.filterwarnings("ignore::predictree.errors.ModelVersionWarning")
+def test_an_additive_tree_of_protocol_4_can_be_read():
+    """It must not be written again; these are its answers when it was."""
+    model = load(FILES / ADDITIVE_4)
+    assert model.get_n_leaves() == 2
+    rows = np.array([[-0.5, -0.5], [-0.5, 0.5], [0.5, -0.5], [0.5, 0.5], [np.nan, 9.0]])
+    answers = [1.49970188, -1.50072975, -1.49894776, 1.49720809, 2.80088613]
+    np.testing.assert_allclose(model.predict(rows), answers, rtol=1e-8)
+
+
 @pytest.mark.filterwarnings("ignore::predictree.errors.ModelVersionWarning")
 def test_files_of_older_protocols_can_be_read():
     """Each was written when its protocol was new, and must not be written again."""
-    folder = Path(__file__).parent / "files"
-    assert {path.name for path in folder.iterdir()} == {
-        f"protocol {i + 1}" for i in range(PROTOCOL)
-    }
+    paths = [FILES / f"protocol {i + 1}" for i in range(PROTOCOL)]
+    assert {path.name for path in FILES.iterdir()} == {path.name for path in paths} | {ADDITIVE_4}
     rows = pd.DataFrame({"job": ["clerk", "smith", "clerk", "cook"], "age": [1, 1, -1, None]})
-    for path in folder.iterdir():
+    for path in paths:
         model = load(path)
         assert model.get_n_leaves() == 2
         assert model.predict(rows).tolist() == ["yes", "no", "no", "yes"]

@@ -581,6 +581,121 @@ def test_arrays_of_another_length_or_type_are_refused(array):
             read(record(trees=(tree | {array: wrong},)))
 
 
+ADDITIVE = {
+    kind: ToPsClassifier("additive", validation=3, max_depth=1, random_state=0).fit(X, labels)
+    for kind, labels in (("two", y), ("three", np.digitize(X[:, 0], [-0.5, 0.5])))
+}
+ADDITIVE["values"] = ToPsRegressor("additive", validation=3, max_depth=0, random_state=0).fit(
+    X, np.prod(X, axis=1)
+)
+
+
+def additive_with(kind, change):
+    """Return the file of an additive tree whose root's function was changed."""
+    record = to_record(ADDITIVE[kind].model_)
+    function = record["trees"][0]["predictors"][0]["models"][0]
+    change(function)
+    return file_of(record)
+
+
+def put(*path, value):
+    """Return what puts a value somewhere in a record; the value may be made of what is there."""
+
+    def change(record):
+        for key in path[:-1]:
+            record = _opened(record, key)
+        record[path[-1]] = value(record[path[-1]]) if callable(value) else value
+
+    return change
+
+
+def _opened(record, key):
+    if isinstance(record[key], tuple):
+        record[key] = list(record[key])
+    return record[key]
+
+
+def edited(place, value):
+    def edit(array):
+        array = array.copy()
+        array.reshape(-1)[place] = value
+        return array
+
+    return edit
+
+
+LIES = {
+    "link": [put("link", value=v) for v in ("identity", "log", "eval", None, ["logit"])],
+    "span": [put("span", value=v) for v in ((1.0, 0.0), (0.0,), None, (np.nan, 1.0), (0, "1"))],
+    "intercept": [
+        put("intercept", value=v)
+        for v in (np.zeros(4), np.zeros((1, 1)), np.array([np.nan]), np.zeros(1, int), 0.0, None)
+    ],
+    "curves": [
+        put("curves", value=v) for v in (None, (1,), lambda curves: [*curves], lambda c: c + c)
+    ],
+    "curve": [
+        put("curves", 0, name, value=v)
+        for name in ("values", "variance")
+        for v in (edited(0, np.nan), edited(0, np.inf), lambda a: a[:-1], lambda a: a.ravel())
+    ],
+    "variance": [put("curves", 0, "variance", value=edited(0, -1.0))],
+    "axis": [
+        put("curves", 0, "axis", name, value=v)
+        for name, values in {
+            "feature": (2, -1, 1.0, "0", None, True, 1),
+            "is_category": (1, None),
+            "knots": (
+                lambda k: k[::-1],
+                lambda k: k[:0],
+                lambda k: k[:-1],
+                lambda k: k[:, None],
+                edited(0, np.nan),
+                edited(0, -np.inf),
+                None,
+            ),
+        }.items()
+        for v in values
+    ],
+}
+
+
+@pytest.mark.parametrize("kind", ["two", "three"])
+@pytest.mark.parametrize(
+    "change",
+    [change for some in LIES.values() for change in some],
+    ids=[f"{name} {i}" for name, some in LIES.items() for i in range(len(some))],
+)
+def test_additive_functions_that_contradict_themselves_are_refused(kind, change):
+    with pytest.raises(DamagedModelError):
+        read(additive_with(kind, change))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        put("surfaces", value=None),
+        put("surfaces", 0, value=3),
+        put("surfaces", 0, "axes", value=lambda axes: axes[:1]),
+        put("surfaces", 0, "axes", value=lambda axes: axes + axes),
+        put("surfaces", 0, "values", value=lambda v: v[:-1]),
+        put("surfaces", 0, "values", value=edited(3, np.nan)),
+        put("surfaces", 0, "variance", value=edited(3, -1.0)),
+        put("surfaces", 0, "axes", 0, "feature", value=2),
+        put("link", value="logit"),
+    ],
+)
+def test_pairs_that_contradict_themselves_are_refused(change):
+    with pytest.raises(DamagedModelError):
+        read(additive_with("values", change))
+
+
+def test_additive_functions_that_are_not_changed_are_the_model():
+    for kind, model in ADDITIVE.items():
+        again = read(additive_with(kind, lambda function: None))
+        np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
 def lone(learner, X=X, **params):
     model = ToPsClassifier([("a", learner)], max_depth=0, **HELD_OUT, **params)
     return model.fit(X, y)

@@ -9,6 +9,7 @@ from predictree.model.account import (
     Segment,
     Verdict,
 )
+from predictree.model.additive import LINKS, AdditiveFunction, Axis, Curve, Surface
 from predictree.model.fitted import ClassModel, Constant, IndicatorModel, SeenBy, ValueModel
 from predictree.model.imputation import Imputation
 from predictree.model.model import Model, Settings, SurvivalModel, model_of
@@ -18,13 +19,17 @@ from predictree.model.tree import Fitted, Node, PathWeight, Predictor, Split, Tr
 from predictree.model.views import AsItIs, OneHot, Share, View
 
 __all__ = [
+    "LINKS",
     "Account",
+    "AdditiveFunction",
     "AsItIs",
+    "Axis",
     "Background",
     "ClassModel",
     "Column",
     "Comparison",
     "Constant",
+    "Curve",
     "FitCount",
     "FitFailure",
     "Fitted",
@@ -42,6 +47,7 @@ __all__ = [
     "Share",
     "Span",
     "Split",
+    "Surface",
     "SurvivalModel",
     "Tree",
     "ValueModel",

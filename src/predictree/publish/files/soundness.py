@@ -8,13 +8,17 @@ import numpy as np
 from predictree.errors import DamagedModelError
 from predictree.losses import Loss
 from predictree.model import (
+    LINKS,
     Account,
+    AdditiveFunction,
     AsItIs,
+    Axis,
     Background,
     ClassModel,
     Column,
     Comparison,
     Constant,
+    Curve,
     FitCount,
     FitFailure,
     Imputation,
@@ -28,6 +32,7 @@ from predictree.model import (
     Settings,
     Share,
     Span,
+    Surface,
     SurvivalModel,
     Tree,
     ValueModel,
@@ -208,7 +213,9 @@ def _check_fitted(model: Any, n_features: int, n_outputs: int) -> None:
     while isinstance(model, SeenBy):
         _check_view(model.view, n_features)
         model = model.model
-    if isinstance(model, Constant):
+    if isinstance(model, AdditiveFunction):
+        sound = _is_additive(model, n_features, n_outputs)
+    elif isinstance(model, Constant):
         sound = isinstance(model.row, np.ndarray) and model.row.shape == (n_outputs,)
     elif isinstance(model, ClassModel):
         sound = model.n_outputs == n_outputs and _places(model.present, n_outputs)
@@ -217,6 +224,71 @@ def _check_fitted(model: Any, n_features: int, n_outputs: int) -> None:
     else:
         sound = isinstance(model, ValueModel) and n_outputs == 1
     require(sound, "a model of a predictor")
+
+
+def _is_additive(function: AdditiveFunction, n_features: int, n_outputs: int) -> bool:
+    """Whether the tables of an additive function fit each other, and what it answers for."""
+    k = _n_sums(function.link, n_outputs)
+    curves, surfaces = function.curves, function.surfaces
+    return (
+        k is not None
+        and _is_table(function.intercept, (k,))
+        and _is_range(function.span)
+        and isinstance(curves, tuple)
+        and isinstance(surfaces, tuple)
+        and all(_is_curve(curve, n_features, k) for curve in curves)
+        and all(_is_surface(surface, n_features, k) for surface in surfaces)
+        and len({curve.axis.feature for curve in curves}) == len(curves)
+    )
+
+
+def _n_sums(link: Any, n_outputs: int) -> int | None:
+    """Return how many sums a link makes so many scores of; None if it makes no such."""
+    if not isinstance(link, str) or link not in LINKS:
+        return None
+    if link == "softmax":
+        return n_outputs if n_outputs > 1 else None
+    return 1 if n_outputs == (2 if link == "logit" else 1) else None
+
+
+def _is_curve(curve: Any, n_features: int, k: int) -> bool:
+    known = isinstance(curve, Curve) and _is_axis(curve.axis, n_features)
+    return known and _are_tables(curve, (curve.axis.n_cells, k))
+
+
+def _is_surface(surface: Any, n_features: int, k: int) -> bool:
+    known = isinstance(surface, Surface) and _is_tuple(surface.axes, 2)
+    if not known or not all(_is_axis(axis, n_features) for axis in surface.axes):
+        return False
+    first, second = surface.axes
+    return _are_tables(surface, (first.n_cells, second.n_cells, k))
+
+
+def _is_axis(axis: Any, n_features: int) -> bool:
+    """Whether an axis has rising knots on a column that there is."""
+    if not isinstance(axis, Axis) or type(axis.is_category) is not bool:
+        return False
+    knots = axis.knots
+    if not isinstance(axis.feature, int | np.integer) or not 0 <= axis.feature < n_features:
+        return False
+    known = isinstance(knots, np.ndarray) and knots.ndim == 1 and len(knots) > 0
+    return known and _is_table(knots, knots.shape) and bool((np.diff(knots) > 0).all())
+
+
+def _are_tables(effect: Curve | Surface, shape: tuple[int, ...]) -> bool:
+    """Whether an effect and its variance have a number for every cell."""
+    sound = _is_table(effect.values, shape) and _is_table(effect.variance, shape)
+    return sound and bool((effect.variance >= 0).all())
+
+
+def _is_table(values: Any, shape: tuple[int, ...]) -> bool:
+    known = isinstance(values, np.ndarray) and values.dtype == np.float64
+    return known and values.shape == shape and bool(np.isfinite(values).all())
+
+
+def _is_range(span: Any) -> bool:
+    """Whether these are two numbers in order, which may be infinite."""
+    return _is_tuple(span, 2) and all(type(end) is float for end in span) and span[0] <= span[1]
 
 
 def _check_view(view: Any, n_features: int) -> None:
