@@ -8,6 +8,7 @@ from sklearn.base import clone
 
 from predictree.data.partition import are_splits
 from predictree.estimators.fitting import Grown, Task
+from predictree.explain.census import census_of
 from predictree.grow.problem import Problem
 from predictree.losses import Judged, Loss
 from predictree.losses.judging import Evidence, error_on, loss_on, observed_rates, predicted_rates
@@ -122,7 +123,8 @@ def background(tree: Tree, problem: Problem) -> Background:
         sums = np.zeros((len(tree), *here.shape)) if sums is None else sums
         sums[leaf[some[0]]] += here
     assert sums is not None
-    return Background(*_means(_added_up(tree, sums)), problem.view)
+    census = census_of(tree, problem.X[rows], mass)
+    return Background(*_means(_added_up(tree, sums)), problem.view, census)
 
 
 def _means(sums: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -54,7 +54,8 @@ from predictree.estimators.parameters import (
     limits_of,
     standard_errors,
 )
-from predictree.explain import Explanation, explain, export_text, plot_tree
+from predictree.explain import Explanation, contrast, explain, export_text, plot_tree, terms
+from predictree.explain.additive import AdditiveTree, importances_of
 from predictree.explain.bounds import LossBound, loss_bound
 from predictree.grow.algorithm import best_split, grow
 from predictree.grow.finish import best_of, evidence, freeze
@@ -228,6 +229,19 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
     def stopped_(self) -> str | None:
         """What ended the growth."""
         return self.model_.account.stopped
+
+    @property
+    def feature_importances_(self) -> FloatArray:
+        """What every column matters to a tree of additive models; the sum is one.
+
+        The variance of what its terms add within the regions, half of a pair's for each of its
+        columns; and for every split by the column the mean square of what answers change by it;
+        all on the scale that terms are added on, over the training rows. Other trees have no terms:
+        see `predictree.explain.importances`, which mixes columns up in rows of yours.
+        """
+        check_is_fitted(self)
+        trees = range(len(self.trees_))
+        return importances_of([AdditiveTree.of(self.model_, tree) for tree in trees])
 
     @property
     def _half_is_second(self) -> bool:
@@ -719,6 +733,22 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
         """Take the prediction of one row apart; see `inspection.explain`."""
         check_is_fitted(self)
         return explain(self.model_, x, **kwargs)
+
+    def terms(self, leaf: int | None = None, **kwargs: Any) -> Any:
+        """Return what every feature adds in every region, or in one, as a frame.
+
+        Of additive models; see `predictree.explain.terms`.
+        """
+        check_is_fitted(self)
+        return terms(self.model_, leaf, **kwargs)
+
+    def contrast(self, first: int, second: int, **kwargs: Any) -> Any:
+        """Return by how much effects in one region are larger than in another, as a frame.
+
+        Of additive models; see `predictree.explain.contrast`.
+        """
+        check_is_fitted(self)
+        return contrast(self.model_, first, second, **kwargs)
 
     def report(
         self,

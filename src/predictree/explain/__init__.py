@@ -6,6 +6,7 @@ from predictree.explain.figure import plot_tree
 from predictree.explain.importance import Importance, Importances, importances
 from predictree.explain.regions import learner_map, scorecard
 from predictree.explain.summary import summarise
+from predictree.explain.terms import contrast, terms
 from predictree.explain.text import export_text
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "Importance",
     "Importances",
     "coefficients",
+    "contrast",
     "explain",
     "export_text",
     "importances",
@@ -21,4 +23,5 @@ __all__ = [
     "plot_tree",
     "scorecard",
     "summarise",
+    "terms",
 ]

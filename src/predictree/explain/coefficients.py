@@ -19,6 +19,7 @@ from predictree.model import (
     ValueModel,
     model_of,
 )
+from predictree.model.additive import AdditiveFunction
 
 Line = tuple[str, float, Mapping[str, float]]  # scale, intercept, slopes by name
 
@@ -134,6 +135,8 @@ def _lines(model: Fitted, columns: Sequence[Column], n_outputs: int) -> dict[int
     With two classes the second tells all.
     """
     view, inner = unwrapped(model)
+    if isinstance(inner, AdditiveFunction):
+        return {}
     if isinstance(inner, Constant):
         outputs = [1] if n_outputs == 2 else range(n_outputs)
         return {c: ("any", float(inner.row[c]), {}) for c in outputs}

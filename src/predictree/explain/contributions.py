@@ -14,8 +14,10 @@ from typing import Any
 import numpy as np
 
 from predictree.errors import MissingExtraError
+from predictree.explain.effects import columns_of_terms
 from predictree.explain.linear import Lens, unwrapped
 from predictree.model.account import Background
+from predictree.model.additive import AdditiveFunction
 from predictree.model.fitted import (
     ClassModel,
     Constant,
@@ -30,6 +32,7 @@ CLOSE = 1e-6  # relative difference below which a sum is right
 MAX_ROWS = 50  # of the background that shap compares with
 ORDERS = 10  # in which columns take these rows' values
 LOG_ODDS = "its log-odds are a sum over columns, and its probability is not"
+OF_EFFECTS = "its effects sum to log-odds or logarithms: see effects"
 NOT_LINEAR = "it is not linear: explain(x, shap=True) asks the library shap"
 NO_SUM = "shap explains its margin, which is not its answer: give background=, some rows"
 
@@ -121,6 +124,8 @@ class Explainer:
         view, inner = unwrapped(model)
         if isinstance(inner, Constant):
             return _constant(inner, x)
+        if isinstance(inner, AdditiveFunction):
+            return _additive(inner, x)
         if isinstance(inner, ClassModel):
             lens = Lens.of(view, inner.estimator)
             raise UnexplainedError(LOG_ODDS if lens and lens.slopes() else NOT_LINEAR)
@@ -146,6 +151,17 @@ def _estimators(inner: Any) -> dict[int, Any]:
 def _constant(inner: Constant, x: FloatArray) -> Contributions:
     nothing = Contributions.none(x.shape[1], len(inner.row))
     return Contributions(inner.row, nothing.amounts, nothing.cut)
+
+
+def _additive(function: AdditiveFunction, x: FloatArray) -> Contributions:
+    """Return what the terms add, half of a pair's for each of its columns."""
+    if function.link != "identity":
+        raise UnexplainedError(OF_EFFECTS)
+    found = Contributions.none(x.shape[1], len(function.intercept))
+    for columns, effect in zip(columns_of_terms(function), function.effects(x), strict=True):
+        found.amounts[list(columns)] += effect[0] / len(columns)
+    cut = function.scores(x)[0] - function.sum(x)[0]
+    return Contributions(function.intercept, found.amounts, cut)
 
 
 def _linear_lens(view: Any, estimator: Any) -> Lens:
@@ -209,6 +225,8 @@ def _by_trees(predictor: Predictor, model: Fitted, x: FloatArray) -> Contributio
     view, inner = unwrapped(model)
     if isinstance(inner, Constant):
         return _constant(inner, x)
+    if isinstance(inner, AdditiveFunction):
+        return _additive(inner, x)
     if isinstance(inner, ClassModel):
         baseline, amounts = _tree_shap(view, inner.estimator, x, class_scores)
         found = Contributions.none(x.shape[1], inner.n_outputs)

@@ -16,6 +16,7 @@ from predictree.explain.contributions import (
     composed,
     require_shap,
 )
+from predictree.explain.effects import Effects, effects_of
 from predictree.explain.neighbours import Neighbour, neighbours
 from predictree.explain.rows import as_table, one_row
 from predictree.explain.wording import as_dict, as_html, as_text, plain
@@ -80,13 +81,15 @@ class Part:
 class Path:
     """The way of one row through one tree: shares, in their order, sum to the scores.
 
-    ``neighbours`` are the leaves where the row would be if one step went the other way.
+    ``neighbours`` are the leaves where the row would be if one step went the other way. ``effects``
+    has, in a tree of additive models, what every term adds; else it is None.
     """
 
     steps: tuple[Step, ...]
     parts: tuple[Part, ...]
     scores: FloatArray
     neighbours: tuple[Neighbour, ...]
+    effects: Effects | None = None
 
     @property
     def leaf(self) -> int:
@@ -278,7 +281,8 @@ def _follow(
         if weight:
             parts.append(_part(tree, i, weight, x, steps, explainer))
             total = total + parts[-1].share
-    return Path(steps, tuple(parts), total, neighbours(model, number, codes))
+    effects = effects_of(model, number, x, [step.node for step in steps], values)
+    return Path(steps, tuple(parts), total, neighbours(model, number, codes), effects)
 
 
 def _part(

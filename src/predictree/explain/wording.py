@@ -54,7 +54,9 @@ def as_dict(explanation: Any) -> dict[str, Any]:
 
 
 def _tree(path: Any, k: int, classes: Any, columns: Sequence[str]) -> dict[str, Any]:
+    known = path.effects is not None
     return {
+        "effects": _effects(path.effects, k, classes) if known else None,
         "leaf": path.leaf,
         "score": float(path.scores[k]),
         "path": [
@@ -75,6 +77,32 @@ def _tree(path: Any, k: int, classes: Any, columns: Sequence[str]) -> dict[str, 
             }
             for n in path.neighbours
         ],
+    }
+
+
+def _effects(effects: Any, k: int, classes: Any) -> dict[str, Any]:
+    """Return effects on the score of one class; of two the second's tell both."""
+    sign = -1.0 if classes is not None and len(effects.cut) == 1 and k == 0 else 1.0
+    k = 0 if len(effects.cut) == 1 else k
+
+    def told(amounts: Any) -> dict[str, Any]:
+        by_node = (sign * amounts[:, k]).tolist()
+        names = map(str, effects.nodes)
+        return {"effect": float(sum(by_node)), "by_node": dict(zip(names, by_node, strict=True))}
+
+    return {
+        "scale": effects.scale,
+        "baseline": told(effects.baseline),
+        "terms": [
+            {
+                "columns": list(term.columns),
+                "values": [plain(value) for value in term.values],
+                **told(term.amounts),
+            }
+            for term in effects.terms
+        ],
+        "cut": float(sign * effects.cut[k]),
+        "sum": float(sign * effects.total[k]),
     }
 
 
@@ -138,10 +166,14 @@ def _sections(found: dict[str, Any]) -> Iterable[Section]:
     for number, tree in enumerate(found["trees"], 1):
         several = f"tree {number} of {n_trees}; the answer is their mean" if n_trees > 1 else ""
         yield _rules(tree, several)
-        yield _predictors(tree)
+        if tree["effects"] is None:
+            yield _predictors(tree)
+        else:
+            yield _added_up(tree["effects"], found["target"])
         if tree["neighbours"]:
             yield _elsewhere(tree, found["target"])
-    if any(found["contributions"]["columns"].values()):
+    told = n_trees == 1 and found["trees"][0]["effects"] is not None
+    if any(found["contributions"]["columns"].values()) and not told:
         yield _by_column(found)
 
 
@@ -174,6 +206,36 @@ def _predictors(tree: dict[str, Any]) -> Section:
     total = f"{sum(part['weight'] for part in parts):.6g}"
     rows.append(("sum", "", "", "", total, f"{tree['score']:.6g}"))
     return Section("", rows, (2, 3, 4, 5))
+
+
+def _added_up(effects: dict[str, Any], target: str | None) -> Section:
+    """Return what the terms add, the largest first, by the nodes of the path."""
+    nodes = list(effects["baseline"]["by_node"])
+    head = [f"node {node}" for node in nodes] if len(nodes) > 1 else []
+    rows: list[tuple[str, ...]] = [("term", "here", *head, "adds")]
+    rows.append(("baseline", "", *_by_node(effects["baseline"], head)))
+    terms = [t for t in effects["terms"] if any(abs(a) > ROUNDING for a in t["by_node"].values())]
+    terms.sort(key=lambda term: -abs(term["effect"]))
+    rows += [
+        (_short(" × ".join(t["columns"])), " × ".join(map(word, t["values"])), *_by_node(t, head))
+        for t in terms[:MOST]
+    ]
+    if rest := terms[MOST:]:
+        added = {n: sum(t["by_node"][n] for t in rest) for n in nodes}
+        others = {"by_node": added, "effect": sum(added.values())}
+        rows.append((f"{len(rest)} others", "", *_by_node(others, head)))
+    blank = [""] * len(head)
+    if abs(effects["cut"]) > ROUNDING:
+        rows.append(("kept within the labels", "", *blank, f"{effects['cut']:+.6g}"))
+    rows.append(("sum", "", *blank, f"{effects['sum']:.6g}"))
+    of = "" if target is None else f" of {target}"
+    title = f"what every term adds to the {effects['scale']}{of}; a node adds to those above it"
+    return Section(title, rows, tuple(range(2, len(rows[0]))))
+
+
+def _by_node(told: dict[str, Any], head: Sequence[str]) -> list[str]:
+    amounts = list(told["by_node"].values()) if head else []
+    return [f"{amount:+.4g}" if abs(amount) > ROUNDING else "" for amount in amounts] + [f"{told['effect']:+.6g}"]
 
 
 def _short(words: str) -> str:

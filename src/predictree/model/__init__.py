@@ -3,6 +3,7 @@
 from predictree.model.account import (
     Account,
     Background,
+    Census,
     Comparison,
     FitCount,
     FitFailure,
@@ -25,6 +26,7 @@ __all__ = [
     "AsItIs",
     "Axis",
     "Background",
+    "Census",
     "ClassModel",
     "Column",
     "Comparison",

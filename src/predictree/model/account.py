@@ -152,6 +152,27 @@ class FitCount:
 
 
 @dataclass(frozen=True)
+class Census:
+    """What the training rows of every node of an additive tree are like, as its terms see them.
+
+    Attributes
+    ----------
+    cells : tuple of array of shape (n_nodes, cells)
+        For each curve the share of the node's rows at every cell of its axis; a row between two
+        cells counts for both, for the nearer one more.
+    size : array of shape (n_nodes, terms, k)
+        The standard deviation of what each curve, and then each surface, adds at the node.
+    moved, apart : array of shape (n_nodes, k)
+        The root mean square of what the node's function adds to its parent's, and to the root's.
+    """
+
+    cells: tuple[FloatArray, ...]
+    size: FloatArray
+    moved: FloatArray
+    apart: FloatArray
+
+
+@dataclass(frozen=True)
 class Background:
     """Of every node, the means of the columns that learners see as numbers.
 
@@ -163,11 +184,14 @@ class Background:
         The share of the node's training rows without a value.
     view : View or None
         How those columns come from the user's; None if they are the same.
+    census : Census or None
+        What a tree of additive models is read by; None of other trees.
     """
 
     mean: FloatArray
     missing: FloatArray
     view: View | None = None
+    census: Census | None = None
 
     def usual(self, node: int, place: int) -> float | None:
         """Return the mean of one of the user's columns at a node, if learners see it as it is."""
