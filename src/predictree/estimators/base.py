@@ -240,8 +240,11 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
         see `predictree.explain.importances`, which mixes columns up in rows of yours.
         """
         check_is_fitted(self)
-        trees = range(len(self.trees_))
-        return importances_of([AdditiveTree.of(self.model_, tree) for tree in trees])
+        try:
+            read = [AdditiveTree.of(self.model_, tree) for tree in range(len(self.trees_))]
+        except InvalidInputError as error:
+            raise AttributeError(str(error)) from error
+        return importances_of(read)
 
     @property
     def _half_is_second(self) -> bool:

@@ -186,7 +186,7 @@ class AdditiveTree:
         own = np.maximum(curve.variance - root.variance, 0.0)
         return Shape(
             columns=self.columns[term],
-            values=[(self._value(curve.axis, cell),) for cell in cells],
+            values=[(self.value(term, cell),) for cell in cells.tolist()],
             codes=_codes(curve.axis)[cells, None],
             effect=curve.values[cells],
             error=_root(curve.variance)[cells],
@@ -203,7 +203,7 @@ class AdditiveTree:
         names = zip(i, j, strict=True)
         return Shape(
             columns=(axes[0].feature, axes[1].feature),
-            values=[(self._value(axes[0], a), self._value(axes[1], b)) for a, b in names],
+            values=[(self._value(axes[0], int(a)), self._value(axes[1], int(b))) for a, b in names],
             codes=np.column_stack([_codes(axes[0])[i], _codes(axes[1])[j]]),
             effect=surface.values[i, j],
             error=_root(surface.variance)[i, j],

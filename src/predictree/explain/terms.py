@@ -52,8 +52,9 @@ def terms(fitted: Any, leaf: int | None = None, *, tree: int = 0) -> Any:
     errors that do not.
     """
     read = AdditiveTree.of(fitted, tree)
+    if leaf is not None:
+        tree_with(read.model, tree, leaf)
     nodes = read.leaves if leaf is None else [int(leaf)]
-    tree_with(read.model, tree, nodes[0] if leaf is None else leaf)
     lines: dict[str, list[Any]] = {name: [] for name in COLUMNS}
     for node in nodes:
         for k, target in enumerate(read.targets):
@@ -96,7 +97,7 @@ def contrast(fitted: Any, first: int, second: int, *, tree: int = 0) -> Any:
     for term in range(len(read.root.curves)):
         difference, error = read.contrast(term, first, second)
         both = np.intersect1d(read.reached(first, term), read.reached(second, term))
-        values = [read.value(term, cell) for cell in both]
+        values = [read.value(term, cell) for cell in both.tolist()]
         for k, target in enumerate(read.targets):
             lines["feature"] += [read.name(term)] * len(both)
             lines["value"] += values
@@ -110,8 +111,12 @@ def frame_of(columns: dict[str, list[Any]]) -> Any:
     """Return columns as a pandas frame; as an array of records where pandas is not installed."""
     if find_spec("pandas") is not None:
         return import_module("pandas").DataFrame(columns)
-    arrays = [_array(values) for values in columns.values()]
-    return np.rec.fromarrays(arrays, names=list(columns))
+    arrays = {name: _array(values) for name, values in columns.items()}
+    n_rows = max(map(len, columns.values()), default=0)
+    found = np.recarray(n_rows, dtype=[(name, array.dtype) for name, array in arrays.items()])
+    for name, array in arrays.items():
+        found[name] = array
+    return found
 
 
 def _array(values: Sequence[Any]) -> Any:

@@ -235,7 +235,9 @@ def _added_up(effects: dict[str, Any], target: str | None) -> Section:
 
 def _by_node(told: dict[str, Any], head: Sequence[str]) -> list[str]:
     amounts = list(told["by_node"].values()) if head else []
-    return [f"{amount:+.4g}" if abs(amount) > ROUNDING else "" for amount in amounts] + [f"{told['effect']:+.6g}"]
+    return [f"{amount:+.4g}" if abs(amount) > ROUNDING else "" for amount in amounts] + [
+        f"{told['effect']:+.6g}"
+    ]
 
 
 def _short(words: str) -> str:
