@@ -392,6 +392,8 @@ def test_additive_trees_come_back_curve_by_curve(name):
         for one, other in zip(*effects, strict=True):
             np.testing.assert_array_equal(other.values, one.values)
             np.testing.assert_array_equal(other.variance, one.variance)
+    pd.testing.assert_frame_equal(again.terms(), model.terms())
+    np.testing.assert_array_equal(again.feature_importances_, model.feature_importances_)
 
 
 def test_pairs_come_back():

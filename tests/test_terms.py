@@ -1,15 +1,16 @@
 """Terms as a frame: whole, exact, in the user's own values, and the same without pandas."""
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from handmade import HEAT, ROWS, additive_model, functions
+from handmade import FRAME, HEAT, ROWS, additive_model, functions
 from predictree import ToPsRegressor
 from predictree.errors import InvalidInputError
-from predictree.explain import contrast, terms
+from predictree.explain import contrast, explain, terms
 from predictree.explain.additive import AdditiveTree, importances_of
 
 
@@ -117,6 +118,15 @@ def test_other_models_say_that_they_have_no_terms(regimes):
         with pytest.raises(InvalidInputError, match="learners='additive'"):
             ask()
     assert not hasattr(model, "feature_importances_")
+
+
+def test_a_model_without_a_census_says_so():
+    model = additive_model()
+    old = replace(model, backgrounds=(replace(model.backgrounds[0], census=None),))
+    for ask in (lambda: terms(old), lambda: terms(replace(model, backgrounds=()))):
+        with pytest.raises(InvalidInputError, match="fit it again"):
+            ask()
+    assert explain(old, FRAME[:1]).paths[0].effects is not None
 
 
 @pytest.mark.parametrize("node", [-1, 3, "a", 1.5, None])

@@ -834,3 +834,22 @@ def test_a_random_state_stays_within_its_words():
     position |= {"content": "1000000000", "__id__": None}
     with pytest.raises(DamagedModelError, match="random state"):
         read(changed(content, schema=schema))
+
+
+@pytest.mark.parametrize("name", ["cells", "size", "moved", "apart"])
+@pytest.mark.parametrize(
+    "lie", [None, np.zeros(3), np.zeros((2, 2), int), (), "a", edited(0, np.nan)]
+)
+def test_a_census_that_does_not_fit_the_tree_is_refused(name, lie):
+    record = to_record(ADDITIVE["two"].model_)
+    path = ("cells", 0) if name == "cells" and callable(lie) else (name,)
+    put("backgrounds", 0, "census", *path, value=lie)(record)
+    with pytest.raises(DamagedModelError):
+        read(file_of(record))
+
+
+def test_a_census_of_a_tree_without_terms_is_refused():
+    record = to_record(MODEL.model_)
+    put("backgrounds", 0, "census", value=to_record(ADDITIVE["two"].backgrounds_[0].census))(record)
+    with pytest.raises(DamagedModelError):
+        read(file_of(record))

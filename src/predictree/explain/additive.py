@@ -79,10 +79,14 @@ class AdditiveTree:
         model = model_of(fitted)
         functions = functions_of(tree_with(model, tree, 0))
         census = model.backgrounds[tree].census if model.backgrounds else None
-        if functions is None or census is None:
+        if functions is None:
             raise InvalidInputError(
                 "this is no tree of additive models, whose terms could be told: fit with "
                 "learners='additive'"
+            )
+        if census is None:
+            raise InvalidInputError(
+                "the model is from a version that kept no shares of rows: fit it again"
             )
         return cls(model, int(tree), functions, census)
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from predictree.errors import DamagedModelError
+from predictree.explain.census import functions_of
 from predictree.losses import Loss
 from predictree.model import (
     LINKS,
@@ -14,6 +15,7 @@ from predictree.model import (
     AsItIs,
     Axis,
     Background,
+    Census,
     ClassModel,
     Column,
     Comparison,
@@ -109,6 +111,26 @@ def _check_backgrounds(model: Model) -> None:
         for values in (background.mean, background.missing):
             sound = isinstance(values, np.ndarray) and values.shape == (len(tree), width)
             require(sound and values.dtype == np.float64, "the means of nodes")
+        require(background.census is None or _is_census(background.census, tree), "its census")
+
+
+def _is_census(census: Any, tree: Tree) -> bool:
+    """Whether there is a number for every node, cell and term of additive functions alike."""
+    functions = functions_of(tree)
+    if not isinstance(census, Census) or functions is None:
+        return False
+    cells = [
+        [axis.n_cells for axis in f.axes] + [s.values.shape for s in f.surfaces] for f in functions
+    ]
+    root, n = functions[0], len(tree)
+    k, n_terms = len(root.intercept), len(root.curves) + len(root.surfaces)
+    shapes = [(census.size, (n, n_terms, k)), (census.moved, (n, k)), (census.apart, (n, k))]
+    if not _is_tuple(census.cells, len(root.curves)) or any(one != cells[0] for one in cells):
+        return False
+    shapes += [
+        (found, (n, axis.n_cells)) for found, axis in zip(census.cells, root.axes, strict=True)
+    ]
+    return all(_is_table(values, shape) for values, shape in shapes)
 
 
 def _check_account(account: Any, tree: Tree) -> None:
