@@ -538,7 +538,7 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
         are_quick = all(map(has_closed_form, learners))
         auto = (PROOF, PROOF_BELOW if n_trees > 1 and are_quick else PROOF)
         if self._way == "additive":
-            auto = OF_SUMS[self._task]
+            auto = OF_SUMS
         return Recipe(
             limits,
             standard_errors(self.min_gain_se, auto),

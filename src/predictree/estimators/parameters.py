@@ -24,7 +24,7 @@ COUNTS = {
 # be large. benchmarks/noise.py measures the first, benchmarks/weak.py the second.
 PROOF, PROOF_BELOW = 2.5, 1.0
 # The same of additive corrections, whose scales are learned without each row's fold.
-OF_SUMS = {"regression": (1.0, 1.0), "classification": (1.5, 1.5)}
+OF_SUMS = 1.5, 1.5
 
 
 def limits_of(model: Any) -> Limits:

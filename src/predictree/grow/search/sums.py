@@ -23,6 +23,7 @@ OF_CONSTANT = 2.0
 REFINED = 6  # features whose best split is judged with all penalties
 FINALISTS = 3  # features whose best split is fitted in full
 CLOSER = 2  # times that thresholds around the best one are looked at
+LASTING = 0.3  # share of a gain that has to be left where the split is chosen without each fold
 
 
 class Ranks(Protocol):
@@ -53,13 +54,15 @@ class Sums:
         """Return the best split of each of the best features."""
         work = Working.of(leaf, self.bed)
         X = leaf.rows.problem.X[work.rows]
-        best = []
-        for splits in leaf.rows.splits(self.limits):
-            cells = Cells.of(work, splits, X[:, splits[0].feature])
-            gains = cells.gains(PENALTIES[0])
-            best.append((gains.max(), int(gains.argmax()), cells))
-        best.sort(key=lambda one: -one[0])
-        refined = [cells.best() for _, _, cells in best[:REFINED]]
+        every = [
+            Cells.of(work, splits, X[:, splits[0].feature])
+            for splits in leaf.rows.splits(self.limits)
+        ]
+        by_fold = [cells.gains(PENALTIES[0]) for cells in every]
+        if not every or not lasts(np.concatenate(by_fold)):
+            return []
+        order = sorted(range(len(every)), key=lambda i: -by_fold[i].sum(axis=1).max())
+        refined = [every[i].best() for i in order[:REFINED]]
         refined.sort(key=lambda one: -one[0])
         return [
             self._closer(work, leaf.rows, gain, split)
@@ -166,11 +169,11 @@ class Cells:
 
     def best(self) -> tuple[float, Split]:
         """Return the split that gains most by any of some penalties."""
-        gains = np.max([self.gains(penalty) for penalty in PENALTIES], axis=0)
+        gains = np.max([self.gains(penalty).sum(axis=1) for penalty in PENALTIES], axis=0)
         return float(gains.max()), self.splits[int(gains.argmax())]
 
     def gains(self, penalty: float) -> FloatArray:
-        """Return what each split gains on held-out rows if both sides take a correction."""
+        """Return what each split gains on every fold by corrections of both sides: (s, folds)."""
         ridge = np.full(self.gram.shape[-1], penalty)
         ridge[0] = OF_CONSTANT
         gram, cross = (np.tensordot(self.left, s, axes=1) for s in (self.gram, self.cross))
@@ -179,7 +182,7 @@ class Cells:
 
 
 def gains(gram: FloatArray, cross: FloatArray, ridge: FloatArray) -> FloatArray:
-    """Return what ridge corrections gain on all folds, each found without it: (s,).
+    """Return what ridge corrections gain on every fold, found without it: (s, folds).
 
     Parameters
     ----------
@@ -195,7 +198,21 @@ def gains(gram: FloatArray, cross: FloatArray, ridge: FloatArray) -> FloatArray:
     held = cross[:, fold, :, fold].transpose(1, 0, 2, 3)  # each fold's, with its own offset
     rest = cross.sum(axis=1).transpose(0, 2, 1, 3) - held
     b = np.linalg.solve(A, rest)
-    return np.asarray((b * (2 * held - gram[:, :n_folds] @ b)).sum(axis=(1, 2, 3)))
+    return np.asarray((b * (2 * held - gram[:, :n_folds] @ b)).sum(axis=(2, 3)))
+
+
+def lasts(gains: FloatArray) -> bool:
+    """Whether choosing the best split is worth something: (s, folds).
+
+    The best of many gains flatters. So the choice is made again without each fold, and what it
+    gains on that fold is what counts.
+    """
+    total = gains.sum(axis=1, keepdims=True)
+    fold = np.arange(gains.shape[1])
+    if len(fold) == 1:
+        return bool(total.max() > 0)
+    rehearsed = gains[(total - gains).argmax(axis=0), fold].sum()
+    return bool(rehearsed > LASTING * max(total.max(), 0.0))
 
 
 def binned(splits: list[Split], column: FloatArray) -> tuple[IntArray, BoolArray]:
