@@ -7,8 +7,8 @@ from functools import partial
 import numpy as np
 
 from predictree.errors import NoPredictorError
-from predictree.grow.combine.correction import Sum
-from predictree.grow.combine.mixture import Mixture
+from predictree.grow.combine.correction import sum_of
+from predictree.grow.combine.mixture import mixture_of
 from predictree.grow.fits import Models
 from predictree.grow.growth import Alone, Grown, Growth, LeafWeights, Share
 from predictree.grow.leaf import Key, Leaf
@@ -56,7 +56,9 @@ class AsGrown(_OfPredictors):
     def weights(self, growth: Growth) -> LeafWeights:
         """Return the weights of every leaf's mixture that are more than a trace."""
         return {
-            leaf.path: [Share(key[0], key, weight) for key, weight in sorted(_large(leaf).items())]
+            leaf.path: [
+                Share(key[0], key, weight) for key, weight in sorted(mixture_of(leaf).large.items())
+            ]
             for leaf in growth.leaves
         }
 
@@ -92,8 +94,8 @@ class Pruned:
 
     def models(self, growth: Growth, weights: LeafWeights, refit: bool) -> Mapping[Key, Models]:
         """Return the functions of all nodes: the tree is read as its leaves' way from the root."""
-        answers = [one.leaf.answer for one in growth.nodes.values()]
-        return {one.lead: (one.function,) for one in answers if isinstance(one, Sum)}
+        answers = [sum_of(one.leaf) for one in growth.nodes.values()]
+        return {answer.lead: (answer.function,) for answer in answers}
 
     def said(self, growth: Growth, leaf: Leaf, shares: Sequence[Share]) -> FloatArray:
         """Return the scores that the leaf had as it grew."""
@@ -220,11 +222,6 @@ def path_weights(
     if len(scores) == 1:
         return np.ones(1)
     return SOLVERS[combination](rows, np.stack(scores, axis=-1))
-
-
-def _large(leaf: Leaf) -> Mapping[Key, float]:
-    assert isinstance(leaf.answer, Mixture)
-    return leaf.answer.large
 
 
 def _varied(problem: Problem, rows: IntArray, wanted: int) -> bool:

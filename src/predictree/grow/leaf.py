@@ -10,6 +10,7 @@ import numpy as np
 from predictree.grow.rows import Rows
 from predictree.losses import Judge, tolerance
 from predictree.model.tree import BoolArray, Fitted, FloatArray, IntArray, Split
+from predictree.run.journal import Arrays
 
 Key = tuple[int, int]  # the path of the node that a predictor was trained on, and its learner
 
@@ -56,6 +57,10 @@ class Candidate:
         """Return the same predictor, judged on fewer rows."""
         return self.on(kept)
 
+    def arrays(self) -> Arrays:
+        """Return nothing: its scores are kept with the candidates of its node."""
+        return {}
+
 
 # The candidates of a node: own learners first, then the parent's, up to the root's; within a
 # training set in the order of the portfolio. This is the order in which ties are broken.
@@ -79,6 +84,9 @@ class Answer(Protocol):
 
     def without(self, p: int, kept: BoolArray) -> "Answer":
         """Return what it would be without one part of the rows, on those that are kept."""
+
+    def arrays(self) -> Arrays:
+        """Return the numbers that a checkpoint keeps of it."""
 
 
 @dataclass(frozen=True, eq=False)

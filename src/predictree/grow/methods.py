@@ -11,7 +11,7 @@ from predictree.grow.combine.shrunk import Shrunk
 from predictree.grow.finish import AsGrown, PathWeights, Pruned
 from predictree.grow.fits import Fits
 from predictree.grow.growth import Finish
-from predictree.grow.leaf import Choice, Leaf
+from predictree.grow.leaf import Answer, Choice, Key, Leaf, Side
 from predictree.grow.proof import GainsBy, Rehearsed, any_gain
 from predictree.grow.rows import Limits, Rows
 from predictree.grow.search.exhaustive import Exhaustive
@@ -19,6 +19,7 @@ from predictree.grow.search.racing import Rounds, Scouts
 from predictree.grow.search.sums import Sums
 from predictree.learners.forms.additive.basis import Sizes
 from predictree.learners.forms.additive.root import Root
+from predictree.run.journal import Arrays
 
 PRUNED_BY = 0.5  # standard errors that a split must gain beyond what it took to grow it
 
@@ -30,6 +31,9 @@ class Gardener(Combine, Protocol):
 
     def plant(self, rows: Rows) -> Leaf:
         """Return the root."""
+
+    def recalled(self, leaf: Leaf, side: Side, lead: Key, arrays: Arrays) -> Answer:
+        """Return what a side of a leaf answered with in an earlier run."""
 
     def kept(self, choice: Choice) -> Choice:
         """Keep what a choice of an earlier run answers with."""

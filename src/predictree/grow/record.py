@@ -1,24 +1,19 @@
 """What became of a leaf as plain data for a checkpoint, and back."""
 
 import hashlib
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
-
-import numpy as np
 
 from predictree.errors import CheckpointError
-from predictree.grow.combine.mixture import Mixture
 from predictree.grow.fits import Fits
-from predictree.grow.leaf import Answer, Candidate, Choice, Key, Leaf, Lost, Side
+from predictree.grow.leaf import Candidate, Choice, Leaf, Lost, Side
 from predictree.grow.ledger import Ledger
 from predictree.grow.methods import Way
 from predictree.grow.rows import Rows
 from predictree.model.account import FitCount
 from predictree.model.tree import BoolArray, Split
+from predictree.run.journal import Arrays, Line
 
-Line = dict[str, Any]
-Arrays = Mapping[str, np.ndarray[Any, Any]]
+OWN = "own/"  # before the places of learners: scores of what was trained on a child
 
 
 @dataclass(frozen=True)
@@ -76,12 +71,10 @@ class Steps:
 
     def _choice(self, leaf: Leaf, line: Line, arrays: Arrays) -> Choice:
         split = Split(**line["split"])
-        goes_left = leaf.rows.goes_left(split)
+        goes_left, sides = leaf.rows.goes_left(split), leaf.rows.divide(split)
         left, right = (
-            _child(leaf, right, rows, mine, line["sides"][right], arrays)
-            for right, (rows, mine) in enumerate(
-                zip(leaf.rows.divide(split), (goes_left, ~goes_left), strict=True)
-            )
+            self._child(leaf, right, rows, mine, line["sides"][right], _of_side(right, arrays))
+            for right, (rows, mine) in enumerate(zip(sides, (goes_left, ~goes_left), strict=True))
         )
         try:
             return self.method.combine.kept(Choice(split, line["loss"], (left, right)))
@@ -89,53 +82,34 @@ class Steps:
             name = self.fits.problem.learners[lost.candidate.learner].name
             raise CheckpointError(f"a model of {name!r} in the checkpoint is not sound") from lost
 
+    def _child(
+        self, leaf: Leaf, right: int, rows: Rows, mine: BoolArray, line: Line, arrays: Arrays
+    ) -> Leaf:
+        """Return one child; what it has from its ancestors is in the pool of its parent."""
+        path, known = 2 * leaf.path + right, {h.key: h for h in leaf.pool}
+        pool = [
+            Candidate(path, learner, rows.train, arrays[f"{OWN}{learner}"])
+            if owner == path
+            else known[owner, learner].on(mine)
+            for owner, learner in line["pool"]
+        ]
+        side, (owner, learner) = Side(path, rows, pool), line["lead"]
+        return side.leaf(self.method.combine.recalled(leaf, side, (owner, learner), arrays))
+
 
 def _line_of(child: Leaf) -> Line:
     """Return the names in a child; a predictor's is the path of its node and its learner."""
-    mixed = list(child.answer.weights) if isinstance(child.answer, Mixture) else None
-    return {"pool": [h.key for h in child.pool], "lead": child.answer.lead, "mixed": mixed}
+    return {"pool": [h.key for h in child.pool], "lead": child.answer.lead}
 
 
-def _arrays_of(child: Leaf) -> dict[str, np.ndarray[Any, Any]]:
-    """Return the numbers of a child: its own candidates' scores, and its weights."""
-    arrays = {f"own/{h.learner}": h.scores for h in child.pool if h.owner == child.path}
-    if isinstance(child.answer, Mixture):
-        keys = list(child.answer.weights)
-        arrays["scores"] = child.answer.scores
-        arrays["weights"] = np.array([child.answer.weights[key] for key in keys])
-        by_fold = [[weights[key] for key in keys] for weights in child.answer.by_fold]
-        arrays["by_fold"] = np.array(by_fold)
-    return arrays
+def _arrays_of(child: Leaf) -> Arrays:
+    """Return the numbers of a child: its own candidates' scores, and its answer's."""
+    own = {f"{OWN}{h.learner}": h.scores for h in child.pool if h.owner == child.path}
+    return own | dict(child.answer.arrays())
 
 
-def _child(leaf: Leaf, right: int, rows: Rows, mine: BoolArray, line: Line, arrays: Arrays) -> Leaf:
-    """Return one child; what it has from its ancestors is in the pool of its parent."""
-    path, known = 2 * leaf.path + right, {h.key: h for h in leaf.pool}
-    pool = [
-        Candidate(path, learner, rows.train, arrays[f"{right}/own/{learner}"])
-        if owner == path
-        else known[owner, learner].on(mine)
-        for owner, learner in line["pool"]
-    ]
-    lead = _key(line["lead"])
-    answer: Answer
-    if line["mixed"] is None:
-        answer = next(h for h in pool if h.key == lead)
-    else:
-        answer = _mixture(leaf, right, [_key(key) for key in line["mixed"]], lead, arrays)
-    return Side(path, rows, pool).leaf(answer)
-
-
-def _mixture(leaf: Leaf, right: int, keys: list[Key], lead: Key, arrays: Arrays) -> Mixture:
-    assert isinstance(leaf.answer, Mixture)
-    weights, *by_fold = (
-        dict(zip(keys, some.tolist(), strict=True))
-        for some in (arrays[f"{right}/weights"], *arrays[f"{right}/by_fold"])
-    )
-    scores, parent = arrays[f"{right}/scores"], leaf.answer
-    return Mixture(weights, by_fold, scores, lead, parent.unit, parent.unit_by_fold)
-
-
-def _key(given: list[int]) -> Key:
-    owner, learner = given
-    return owner, learner
+def _of_side(right: int, arrays: Arrays) -> Arrays:
+    start = f"{right}/"
+    return {
+        name.removeprefix(start): some for name, some in arrays.items() if name.startswith(start)
+    }

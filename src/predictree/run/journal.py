@@ -30,7 +30,7 @@ try:
 except ImportError:  # where files cannot be locked, two fits in one folder go unnoticed
     fcntl = None  # type: ignore[assignment]
 
-FORMAT, PROTOCOL = "predictree checkpoint", 2
+FORMAT, PROTOCOL = "predictree checkpoint", 3
 """Raise the protocol when older journals cannot be continued any more."""
 
 Models = tuple[Fitted, ...]
@@ -41,7 +41,7 @@ C = TypeVar("C")
 Leaf = TypeVar("Leaf", contravariant=True)
 
 
-class Steps(Protocol[Leaf, C]):
+class Translator(Protocol[Leaf, C]):
     """Turns what became of a leaf into plain data and back; see `predictree.grow.record`."""
 
     def key(self, leaf: Leaf) -> str | None:
@@ -87,7 +87,7 @@ class Journal:
         """Remember the models of a predictor."""
 
     def remembering(
-        self, choose: Callable[[L], C | None], steps: Steps[L, C]
+        self, choose: Callable[[L], C | None], steps: Translator[L, C]
     ) -> Callable[[L], C | None]:
         """Return what chooses for a leaf what was chosen before, or else chooses and remembers."""
         return choose
@@ -158,7 +158,7 @@ class FileJournal(Journal):
             self._fitted[key] = line
 
     def remembering(
-        self, choose: Callable[[L], C | None], steps: Steps[L, C]
+        self, choose: Callable[[L], C | None], steps: Translator[L, C]
     ) -> Callable[[L], C | None]:
         """Return what chooses for a leaf what was chosen before, or else chooses and remembers."""
 

@@ -8,12 +8,24 @@ import numpy as np
 
 from predictree.errors import InvalidInputError, NoPredictorError, UndefinedLossWarning
 from predictree.grow.fits import Chosen, Fits
-from predictree.grow.leaf import Candidate, Choice, Found, Leaf, Lost, Pool, Trial, joined
+from predictree.grow.leaf import (
+    Candidate,
+    Choice,
+    Found,
+    Key,
+    Leaf,
+    Lost,
+    Pool,
+    Side,
+    Trial,
+    joined,
+)
 from predictree.grow.problem import ROOT_PATH
 from predictree.grow.rows import Rows
 from predictree.learners.forms import has_closed_form
 from predictree.losses import tolerance
 from predictree.model.tree import FloatArray, Split
+from predictree.run.journal import Arrays
 
 
 @dataclass(frozen=True)
@@ -68,6 +80,10 @@ class Best:
         if not by_form:
             self.fits.ledger.note(leaf.path, [failure])
         raise Lost(h, by_form)
+
+    def recalled(self, leaf: Leaf, side: Side, lead: Key, arrays: Arrays) -> Candidate:
+        """Return the candidate that was chosen in an earlier run."""
+        return next(h for h in side.pool if h.key == lead)
 
     def kept(self, choice: Choice) -> Choice:
         """Keep what a choice of an earlier run answers with."""

@@ -20,6 +20,7 @@ from predictree.learners.forms.additive.ground import Ground
 from predictree.learners.forms.additive.root import Root
 from predictree.model.additive import AdditiveFunction
 from predictree.model.tree import BoolArray, FloatArray, IntArray
+from predictree.run.journal import Arrays
 
 ADDITIVE, LINEAR_LEARNER, CONSTANT = range(3)  # the places of the learners
 SMOOTH_PARTS = 10  # of a feature in a correction
@@ -83,6 +84,16 @@ class Sum:
     def without(self, p: int, kept: BoolArray) -> "Sum":
         """Return the same function, judged on fewer rows."""
         return replace(self, scores=self.scores[kept])
+
+    def arrays(self) -> Arrays:
+        """Return nothing: corrections are soon fitted again."""
+        return {}
+
+
+def sum_of(leaf: Leaf) -> Sum:
+    """Return the answer of a leaf that has one function."""
+    assert isinstance(leaf.answer, Sum)
+    return leaf.answer
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,6 +185,10 @@ class Correction:
         """Let both sides answer as they were judged."""
         return Choice.of(leaf, found)
 
+    def recalled(self, leaf: Leaf, side: Side, lead: Key, arrays: Arrays) -> Sum:
+        """Return what a side answered with in an earlier run: the same rows have one correction."""
+        return self._corrected(leaf, side)
+
     def kept(self, choice: Choice) -> Choice:
         """Keep a choice of an earlier run: its answers are all there is."""
         return choice
@@ -188,16 +203,14 @@ class Correction:
 
     def _sample(self, leaf: Leaf, side: Side) -> tuple[IntArray, Sample]:
         """Return the order of a side's rows by fold, and the rows in that order."""
-        assert isinstance(leaf.answer, Sum)
         rows = side.rows.all
         order = np.argsort(self.bed.small.fold[rows], kind="stable")
         place = np.searchsorted(leaf.rows.all, rows[order])
-        return order, self.bed.small.sample(rows[order], leaf.answer.told[place])
+        return order, self.bed.small.sample(rows[order], sum_of(leaf).told[place])
 
     def _corrected(self, leaf: Leaf, side: Side) -> Sum:
         """Return the answer of a side: the parent's, or with the correction that is best."""
-        parent = leaf.answer
-        assert isinstance(parent, Sum)
+        parent = sum_of(leaf)
         order, sample = self._sample(leaf, side)
         chosen = self._chosen(sample)
         told = np.empty_like(sample.offset)

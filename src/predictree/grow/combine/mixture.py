@@ -12,12 +12,13 @@ from typing import Protocol
 import numpy as np
 
 from predictree.grow.combine.kernels import mixed_scores, mixtures_of_sides
-from predictree.grow.leaf import Key
+from predictree.grow.leaf import Key, Leaf
 from predictree.grow.rows import Rows
 from predictree.losses import Judged, Loss
 from predictree.losses.simplex import shrunk_log_loss, simplex_quadratic
 from predictree.model.outputs import targets, true_class_probability
 from predictree.model.tree import BoolArray, FloatArray
+from predictree.run.journal import Arrays
 
 TRACE = 1e-3  # a weight below this is dropped
 
@@ -52,6 +53,25 @@ class Mixture:
         weights, scores = self.by_fold[p], self.scores[kept]
         return replace(self, weights=weights, scores=scores, unit=units[p], unit_by_fold=units)
 
+    def arrays(self) -> Arrays:
+        """Return the numbers that a checkpoint keeps: owners and learners with their weights."""
+        keys = list(self.weights)
+        return {
+            "keys": np.array(keys),
+            "scores": self.scores,
+            "weights": np.array([self.weights[key] for key in keys]),
+            "by_fold": np.array([[weights[key] for key in keys] for weights in self.by_fold]),
+        }
+
+    def recalled(self, lead: Key, arrays: Arrays) -> "Mixture":
+        """Return the mixture below this one that a checkpoint has kept."""
+        keys = [(owner, learner) for owner, learner in arrays["keys"].tolist()]
+        weights, *by_fold = (
+            dict(zip(keys, some.tolist(), strict=True))
+            for some in (arrays["weights"], *arrays["by_fold"])
+        )
+        return replace(self, weights=weights, by_fold=by_fold, scores=arrays["scores"], lead=lead)
+
     def measured(self, rows: Rows, scores: FloatArray) -> "Mixture":
         """Return the same at the root, whose errors are the unit below it.
 
@@ -72,6 +92,12 @@ class Mixture:
         large = {key: weight for key, weight in self.weights.items() if weight >= TRACE}
         total = sum(large.values())
         return {key: weight / total for key, weight in large.items()}
+
+
+def mixture_of(leaf: Leaf) -> Mixture:
+    """Return the answer of a leaf that has a mixture."""
+    assert isinstance(leaf.answer, Mixture)
+    return leaf.answer
 
 
 def mixed(

@@ -15,6 +15,7 @@ from predictree.grow.combine.mixture import (
     Mixture,
     basis_of,
     mixed,
+    mixture_of,
     sketched,
     squared_errors,
 )
@@ -24,6 +25,7 @@ from predictree.grow.problem import ROOT_PATH
 from predictree.grow.rows import Limits, Rows
 from predictree.grow.search.trials import Trials
 from predictree.model.tree import FloatArray, Split
+from predictree.run.journal import Arrays
 
 FREE = 1e-9  # strength at the root: none, but enough for a unique answer
 LOOSENING, LOOSER = 4.0, 6  # by how much a hold is loosened, and how often at most
@@ -62,7 +64,7 @@ class Shrunk:
         ]
         keys, scores, bases = zip(*own, *self._inherited(leaf), strict=True)
         told = np.stack(bases, axis=-1), np.stack(scores, axis=-1)
-        sketch = sketched(rows, trial.goes_left, keys, *told, _mixture(leaf), self.strength)
+        sketch = sketched(rows, trial.goes_left, keys, *told, mixture_of(leaf), self.strength)
         loss = problem.loss.value(rows.judged, sketch)
         return Found(trial, loss, sketch) if loss < bar else None
 
@@ -73,6 +75,10 @@ class Shrunk:
         choice = Choice.of(leaf, min(settled, key=lambda one: one.loss))
         left, right = map(self._secured, choice.children)
         return replace(choice, children=(left, right))
+
+    def recalled(self, leaf: Leaf, side: Side, lead: Key, arrays: Arrays) -> Mixture:
+        """Return the mixture that was found in an earlier run."""
+        return mixture_of(leaf).recalled(lead, arrays)
 
     def kept(self, choice: Choice) -> Choice:
         """Return a choice of an earlier run: its models are fitted in the end."""
@@ -108,7 +114,7 @@ class Shrunk:
 
     def _exact(self, leaf: Leaf, found: Found, loosens: bool) -> Found:
         """Return a find with the mixtures of its sides."""
-        trial, parent = found.trial, _mixture(leaf)
+        trial, parent = found.trial, mixture_of(leaf)
         left, right = (self._of_side(side, parent, loosens) for side in trial.children(leaf))
         scores = joined(trial.goes_left, left.scores, right.scores)
         loss = leaf.rows.problem.loss.value(leaf.rows.judged, scores)
@@ -142,11 +148,6 @@ class Shrunk:
             pool = [(h.key, h.scores, basis_of(loss, judged, h.scores)) for h in leaf.pool]
             self._known = leaf, pool
         return self._known[1]
-
-
-def _mixture(leaf: Leaf) -> Mixture:
-    assert isinstance(leaf.answer, Mixture)
-    return leaf.answer
 
 
 def _keys(pool: Pool) -> list[Key]:

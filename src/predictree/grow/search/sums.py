@@ -11,7 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
-from predictree.grow.combine.correction import Bed, Sum
+from predictree.grow.combine.correction import Bed, sum_of
 from predictree.grow.fits import Fits
 from predictree.grow.leaf import Leaf, Trial
 from predictree.grow.rows import Limits, Rows
@@ -115,8 +115,7 @@ class Working:
     @classmethod
     def of(cls, leaf: Leaf, bed: Bed) -> "Working":
         """Look at the rows of a leaf along the directions in which its sides may differ."""
-        ground, rows, answer = bed.small, leaf.rows.all, leaf.answer
-        assert isinstance(answer, Sum)
+        ground, rows, answer = bed.small, leaf.rows.all, sum_of(leaf)
         told, y, n_folds = answer.told, ground.y[rows], ground.n_folds
         fold = np.where(ground.fold[rows] < 0, n_folds, ground.fold[rows])
         own = told[np.arange(len(rows)), fold]
