@@ -409,7 +409,7 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
     ) -> tuple[tuple[Learner, ...], Loss]:
         """Return the learners that serve on a table whose rows are X, and the loss."""
         views, named = seen_by(named, table.schema, X)
-        loss = self._loss_for(named, table.classes)
+        loss = self._loss_for(named, table.classes).of_labels(table.y, table.weight)
         weight = None if table.weight is None else table.spread(table.weight, 0.0)
         metadata = self._metadata(named, weight, groups, fit_params)
         return self._learners(named, views, table, metadata, loss.proper), loss
@@ -1019,8 +1019,11 @@ class ToPsRegressor(RegressorMixin, _TreesOfPredictors):  # type: ignore[misc]
         The base learners, as in `ToPsClassifier`, ridge in place of logistic regression;
         ``"paper"`` are the regression counterparts of the paper's five. In a list any scikit-learn
         regressor or Pipeline may stand.
-    loss : {"auto", "mse", "mae"}, callable or Loss, default="auto"
-        What splits and learners are chosen by; ``"auto"`` is mean squared error.
+    loss : {"auto", "mse", "mae", "poisson", "gamma"}, callable or Loss, default="auto"
+        What splits and learners are chosen by; ``"auto"`` is mean squared error. ``"poisson"`` and
+        ``"gamma"`` are the mean deviances of counts and of positive amounts, as scikit-learn has
+        them; additive models then are models of the logarithm of the mean, and answers of other
+        learners are kept above zero.
     validation, weights, shrinkage, search, n_thresholds, max_depth, min_samples_leaf, \
 min_samples_val, min_gain, min_gain_se, refit, n_repeats, feature_roles, imputation, \
 n_imputations, time_limit, memory_limit, learner_timeout, checkpoint, \

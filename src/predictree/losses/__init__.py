@@ -17,7 +17,15 @@ from predictree.losses.base import (
 )
 from predictree.losses.own import CallableLoss
 from predictree.losses.ranking import AUC, RankingJudge
-from predictree.losses.rows import AbsoluteError, Brier, Error, LogLoss, SquaredError
+from predictree.losses.rows import (
+    AbsoluteError,
+    Brier,
+    Error,
+    Gamma,
+    LogLoss,
+    Poisson,
+    SquaredError,
+)
 from predictree.model.outputs import Labels
 
 __all__ = [
@@ -30,11 +38,13 @@ __all__ = [
     "CallableLoss",
     "Combination",
     "Error",
+    "Gamma",
     "JointJudge",
     "Judge",
     "Judged",
     "LogLoss",
     "Loss",
+    "Poisson",
     "RankingJudge",
     "SquaredError",
     "resolve_loss",
@@ -43,7 +53,7 @@ __all__ = [
 
 LOSSES: dict[str, dict[str, type[Loss]]] = {
     "classification": {loss.name: loss for loss in (LogLoss, AUC, Error, Brier)},
-    "regression": {loss.name: loss for loss in (SquaredError, AbsoluteError)},
+    "regression": {loss.name: loss for loss in (SquaredError, AbsoluteError, Poisson, Gamma)},
 }
 
 

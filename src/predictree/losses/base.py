@@ -9,7 +9,7 @@ A loss that cannot be computed is NaN, and NaN never wins.
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, Self
 
 import numpy as np
 
@@ -54,6 +54,8 @@ class Loss(ABC):
         Whether a score of ½ decides for the second of two classes; see `decide`.
     least : float
         No scores have less: a node that has it already is not searched.
+    floor : float
+        Answers of a regression that are below are judged, and given, as this.
     """
 
     name: str
@@ -62,6 +64,11 @@ class Loss(ABC):
     proper: bool = False
     half_is_second: bool = False
     least: float = -np.inf
+    floor: float = -np.inf
+
+    def of_labels(self, y: Labels, weight: FloatArray | None) -> Self:
+        """Return the loss as it judges some labels; raise if it cannot judge them."""
+        return self
 
     @abstractmethod
     def value(self, rows: Judged, scores: FloatArray) -> float:

@@ -13,7 +13,8 @@ import numpy as np
 from predictree.model.tree import FloatArray, IntArray
 
 Place = tuple[IntArray, IntArray, FloatArray]  # two cells of every row, and the second's share
-MOST = 35.0  # of a score on the scale of logarithms: e to it is still far from overflow
+MOST_ODDS = 35.0  # of log odds: the smaller probability is still above rounding
+MOST = 700.0  # of a logarithm: e to it is a number
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +164,7 @@ class AdditiveFunction:
 
 
 def _two_classes(f: FloatArray) -> FloatArray:
-    p = 1.0 / (1.0 + np.exp(-np.clip(f, -MOST, MOST)))
+    p = 1.0 / (1.0 + np.exp(-np.clip(f, -MOST_ODDS, MOST_ODDS)))
     return np.concatenate([1.0 - p, p], axis=1)
 
 

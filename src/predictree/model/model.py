@@ -134,8 +134,10 @@ class Model:
         return decide(scores, self.loss.half_is_second)
 
     def decide(self, scores: FloatArray) -> Labels:
-        """Return what scores predict: a class, or a number."""
-        return scores[:, 0] if self.classes is None else self.classes[self.choose(scores)]
+        """Return what scores predict: a class, or a number that the loss allows."""
+        if self.classes is None:
+            return np.maximum(scores[:, 0], self.loss.floor)
+        return np.asarray(self.classes[self.choose(scores)])
 
     def path(self, node: int, tree: int = 0) -> list[int]:
         """Return the ids of the nodes from the root down to this one."""

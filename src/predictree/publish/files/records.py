@@ -11,7 +11,7 @@ from typing import Any
 
 import predictree.model as of
 from predictree.errors import DamagedModelError, InvalidInputError
-from predictree.losses import LOSSES, CallableLoss, Error, Loss
+from predictree.losses import LOSSES, CallableLoss, Error, Gamma, Loss, Poisson
 from predictree.publish.files.older import OLDER
 
 KIND = "predictree"  # the key that names the kind
@@ -55,6 +55,7 @@ def to_record(value: Any) -> Any:
             "name": value.name,
             "own": own,
             "half_is_second": value.half_is_second,
+            "floor": value.floor,
             KIND: "loss",
         }
     if isinstance(value, Mapping):
@@ -99,7 +100,10 @@ def _loss(state: dict[str, Any]) -> Loss:
     name, half = state["name"], state["half_is_second"]
     if state["own"]:
         return CallableLoss(LostLoss(name), half_is_second=half)
-    return Error(half) if name == Error.name else BUILT_IN[name]()
+    if name == Error.name:
+        return Error(half)
+    kind = BUILT_IN[name]
+    return kind(state["floor"]) if issubclass(kind, Poisson | Gamma) else kind()
 
 
 def _dict(state: dict[str, Any]) -> dict[Any, Any]:

@@ -57,7 +57,7 @@ def check_model(model: Any) -> None:
     _check_classes(model.classes)
     loss = model.loss
     require(isinstance(loss, Loss) and type(loss.half_is_second) is bool, "its loss")
-    require(type(loss.name) is str, "its loss")
+    require(type(loss.name) is str and type(loss.floor) is float, "its loss")
     require(isinstance(model.trees, tuple) and len(model.trees) > 0, "its trees")
     _check_imputations(model)
     for tree in model.trees:

@@ -17,20 +17,20 @@ from predictree.learners.forms.additive.evidence import (
     Scales,
     Sums,
     first_scales,
+    gram_of,
+    inverse,
     learn,
     solve,
 )
 from predictree.learners.forms.additive.family import Family
+from predictree.learners.forms.additive.newton import Around, active_columns, minimise
 from predictree.model.outputs import Labels
 from predictree.model.tree import FloatArray, IntArray
 
 FULL_STEPS, FOLD_STEPS, AGAIN_STEPS = 30, 8, 12  # of learning scales
 NEWTON_STEPS, NEWTON_FOLD_STEPS, NEWTON_AGAIN_STEPS = 14, 6, 3
-SCALE_STEPS = 8  # of learning scales within a step of Newton's method
 LOOSE = 0.1  # of the noise: the least variance where scales of several classes are learned again
 SQUARES_LOOSE = 0.02  # the same for squared loss
-FAR = 6.0  # no score moves farther in one step
-CLOSE = 0.02  # a step that moves no score farther is the last
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,12 +99,12 @@ class Sample:
         own = replace(self, offset=told).own[self.held]
         return self.weight[self.held] * self.family.loss(self.y[self.held], own)
 
-    def rest(self, fold: int) -> slice | IntArray:
-        """Return the rows outside a fold; all rows for the last model."""
+    def outside(self, fold: int) -> list[slice]:
+        """Return the rows outside a fold as ranges; all rows for the last model."""
         if fold == self.n_folds:
-            return slice(None)
+            return [slice(0, len(self.y))]
         part = self.parts[fold]
-        return np.concatenate([np.arange(part.start), np.arange(part.stop, len(self.y))])
+        return [slice(0, part.start), slice(part.stop, len(self.y))]
 
     @cached_property
     def quadratic(self) -> "Quadratic":
@@ -128,28 +128,26 @@ class Quadratic:
     def __init__(self, sample: Sample) -> None:
         family, y, offset = sample.family, sample.y, sample.offset
         curvature = family.curvature(y, sample.own)
+        self.around = Around(sample, sample.own, np.arange(sample.B.shape[1]))
         slope = np.stack([family.slope(y, offset[:, f]) for f in range(offset.shape[1])], axis=1)
         self.n_folds = sample.n_folds
-        self._grams, self._cross, self._squares, self._n = [], [], [], []
+        self._cross, self._squares, self._n = [], [], []
         for part in [slice(0, int(sample.ends[0])), *sample.parts]:
             B, weight = sample.B[part], sample.weight[part]
-            self._grams.append((B * (weight * curvature[part])[:, None]).T @ B)
             drawn = slope[part].reshape(len(B), slope[0].size) * weight[:, None]
             self._cross.append((B.T @ drawn).reshape(B.shape[1], *slope.shape[1:]))
             response = np.square(slope[part]).sum(axis=2) / curvature[part, None]
             self._squares.append(weight @ response)
             self._n.append(len(B))
-        self._gram = np.sum(self._grams, axis=0)
 
     def sums(self, fold: int) -> Sums:
         """Return the sums of the rows outside a fold, or of all for the last model."""
         if fold == self.n_folds and self.n_folds == 1:
             fold = 0  # the model of all is the one without what is held out
         parts = [f for f in range(self.n_folds + 1) if f != fold + 1]
-        gram = self._gram if fold == self.n_folds else self._gram - self._grams[fold + 1]
         place = min(fold, self._cross[0].shape[1] - 1)
         return Sums(
-            gram,
+            self.around.gram(fold),
             np.sum([self._cross[f][:, place] for f in parts], axis=0),
             float(sum(self._squares[f][place] for f in parts)),
             float(sum(self._n[f] for f in parts)),
@@ -160,15 +158,21 @@ class Quadratic:
         total = 0.0
         for f in range(self.n_folds):
             b = coefficients[f]
-            total += float((b * (2 * self._cross[f + 1][:, f] - self._grams[f + 1] @ b)).sum())
+            total += float(
+                (b * (2 * self._cross[f + 1][:, f] - self.around.grams[f + 1] @ b)).sum()
+            )
         return total
 
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """The models without each fold, and the last one, of all rows."""
+    """The models without each fold, and the last one, of all rows.
+
+    ``around`` has the Gram matrices that they were found by, where those of a start do not serve.
+    """
 
     models: tuple[Learned, ...]
+    around: Around | None = None
 
     @property
     def coefficients(self) -> FloatArray:
@@ -203,16 +207,56 @@ def fit(sample: Sample, prior: Prior, before: Fit | None = None) -> Fit:
         Where to start from: a fit with another prior, say. Otherwise the models without a fold
         start from the scales of the one of all, loosened.
     """
-    n_folds = sample.n_folds
+    by = _by_sums if sample.family.is_quadratic else _by_newton
+    return by(sample, prior, before)
+
+
+def _by_sums(sample: Sample, prior: Prior, before: Fit | None) -> Fit:
+    """Fit a quadratic loss: its sums are all there is to know."""
+    group, sums_of, n_folds = sample.group, sample.quadratic.sums, sample.n_folds
     if before is None:
-        last = _learned(sample, n_folds, prior, None)
-        starts = [_loosened(sample, last, start=False)] * n_folds
+        last = learn(sums_of(n_folds), group, _first(sample), prior, FULL_STEPS)
+        starts = [last.scales.loosened(SQUARES_LOOSE)] * n_folds
     else:
-        starts = [_loosened(sample, model, start=True) for model in before.models]
-        last = _learned(sample, n_folds, prior, starts.pop())
+        last = learn(sums_of(n_folds), group, before.last.scales, prior, AGAIN_STEPS)
+        starts = [model.scales for model in before.models[:n_folds]]
     if n_folds == 1:
         return Fit((last, last))
-    return Fit((*(_learned(sample, f, prior, start) for f, start in enumerate(starts)), last))
+    folds = (learn(sums_of(f), group, s, prior, FOLD_STEPS) for f, s in enumerate(starts))
+    return Fit((*folds, last))
+
+
+def _by_newton(sample: Sample, prior: Prior, before: Fit | None) -> Fit:
+    """Fit any other loss: the models without a fold start from where the one of all has come to."""
+    n_folds, p = sample.n_folds, sample.B.shape[1]
+    if before is None:
+        start = Learned(np.zeros((p, sample.family.n_scores)), _first(sample), 0.0)
+        last = minimise(sample, n_folds, prior, start, sample.quadratic.around, NEWTON_STEPS)
+        starts = [replace(last, scales=last.scales.loosened(LOOSE))] * n_folds
+        around, most = None, NEWTON_FOLD_STEPS
+    else:
+        around, most = before.around or _around(sample, before), NEWTON_AGAIN_STEPS
+        last = minimise(sample, n_folds, prior, before.last, around, most)
+        starts = list(before.models[:n_folds])
+    if n_folds == 1:
+        return Fit((last, last), around)
+    around = around or _around(sample, Fit((*starts, last)))
+    folds = (minimise(sample, f, prior, s, around, most) for f, s in enumerate(starts))
+    return Fit((*folds, last), around)
+
+
+def _around(sample: Sample, fit: Fit) -> Around:
+    """Look at the loss around the scores of the last model, along all columns in use."""
+    used = [active_columns(model.scales, sample.group) for model in fit.models]
+    told = sample.offset[:, -1] + sample.B @ fit.last.coefficients
+    return Around(sample, told, np.unique(np.concatenate(used)))
+
+
+def _first(sample: Sample) -> Scales:
+    """Return the scales that learning starts from."""
+    if sample.family.knows_noise:
+        return Scales(np.ones(sample.n_groups), 1.0)
+    return first_scales(sample.quadratic.sums(sample.n_folds), sample.n_groups, None)
 
 
 def covariance(sample: Sample, model: Learned, prior: Prior) -> FloatArray:
@@ -220,18 +264,27 @@ def covariance(sample: Sample, model: Learned, prior: Prior) -> FloatArray:
 
     A column that dropped out is taken to be zero for sure.
     """
-    rows = sample.rest(0 if sample.n_folds == 1 else sample.n_folds)
-    y, weight = sample.y[rows], sample.weight[rows]
+    fold = 0 if sample.n_folds == 1 else sample.n_folds
     noise, variance = model.scales.noise, model.scales.variance
-    place = _active(model.scales, sample.group)
+    place = active_columns(model.scales, sample.group)
     penalty = np.append(prior.level, noise / variance[sample.group[place[1:] - 1]])
-    B = sample.B[rows][:, place]
-    told = sample.offset[rows, -1] + B @ model.coefficients[place]
-    found = np.zeros((told.shape[1], sample.B.shape[1], sample.B.shape[1]))
-    for mine, information in zip(found, sample.family.information(y, told).T, strict=True):
-        gram = (B * (weight * information)[:, None]).T @ B
-        mine[np.ix_(place, place)] = noise * np.linalg.pinv(gram + np.diag(penalty), hermitian=True)
+    found = np.zeros((sample.family.n_scores, sample.B.shape[1], sample.B.shape[1]))
+    for mine, gram in zip(found, _informed(sample, model, fold, place), strict=True):
+        mine[np.ix_(place, place)] = noise * inverse(gram, penalty)
     return found
+
+
+def _informed(sample: Sample, model: Learned, fold: int, place: IntArray) -> list[FloatArray]:
+    """Return the Gram matrix of some columns along each score, of the rows outside a fold."""
+    if sample.family.is_quadratic:
+        return [sample.quadratic.around.gram(fold, place)]
+    B = sample.B[:, place]
+    told = sample.offset[:, -1] + B @ model.coefficients[place]
+    weight = sample.weight[:, None] * sample.family.information(sample.y, told)
+    return [
+        np.sum([gram_of(B[rows], w[rows]) for rows in sample.outside(fold)], axis=0)
+        for w in weight.T
+    ]
 
 
 def guess(sample: Sample, prior: Prior) -> FloatArray:
@@ -239,105 +292,10 @@ def guess(sample: Sample, prior: Prior) -> FloatArray:
 
     They flatter; but they cost little, and rank.
     """
-    sums, group = sample.quadratic.sums(sample.n_folds), sample.group
-    last = _scaled(sample, sums, prior, None)
-    folds = range(sample.n_folds)
-    found = [solve(sample.quadratic.sums(f), group, last.scales, prior) for f in folds]
+    sums, group, known = sample.quadratic.sums, sample.group, sample.family.knows_noise
+    last = learn(
+        sums(sample.n_folds), group, _first(sample), prior,
+        AGAIN_STEPS if known else FULL_STEPS, fixed_noise=known,
+    )  # fmt: skip
+    found = [solve(sums(f), group, last.scales, prior) for f in range(sample.n_folds)]
     return np.array([*found, last.coefficients])
-
-
-def alone(sample: Sample, prior: Prior) -> Learned:
-    """Return the model of all rows alone."""
-    return _learned(sample, sample.n_folds, prior, None)
-
-
-@dataclass(frozen=True, eq=False)
-class _Start:
-    """Where a model starts: scales, and coefficients if there are any."""
-
-    scales: Scales
-    coefficients: FloatArray | None
-
-
-def _loosened(sample: Sample, model: Learned, start: bool) -> _Start:
-    least = SQUARES_LOOSE if sample.family.is_quadratic else LOOSE
-    scales = model.scales if start else model.scales.loosened(least)
-    return _Start(scales, model.coefficients if start else None)
-
-
-def _learned(sample: Sample, fold: int, prior: Prior, start: _Start | None) -> Learned:
-    """Return the model without a fold."""
-    if sample.family.is_quadratic:
-        return _scaled(sample, sample.quadratic.sums(fold), prior, start, fold < sample.n_folds)
-    return _newton(sample, fold, prior, start)
-
-
-def _scaled(
-    sample: Sample, sums: Sums, prior: Prior, start: _Start | None, is_fold: bool = False
-) -> Learned:
-    """Learn the scales of a quadratic loss."""
-    if sample.family.is_quadratic:
-        scales = first_scales(sums, sample.n_groups, None) if start is None else start.scales
-        steps = FOLD_STEPS if is_fold else FULL_STEPS if start is None else AGAIN_STEPS
-        return learn(sums, sample.group, scales, prior, steps)
-    scales = Scales(np.ones(sample.n_groups), 1.0)
-    return learn(sums, sample.group, scales, prior, AGAIN_STEPS, fixed_noise=True)
-
-
-def _newton(sample: Sample, fold: int, prior: Prior, start: _Start | None) -> Learned:
-    """Minimise a loss that is not quadratic over the rows outside a fold.
-
-    Groups that drop out leave the columns at once. The first Gram matrix does not depend on the
-    labels, unless there is somewhere to start from, and all models of the node share it.
-    """
-    if fold == sample.n_folds and sample.n_folds == 1:
-        fold = 0
-    group, family, rows = sample.group, sample.family, sample.rest(fold)
-    y, weight = sample.y[rows], sample.weight[rows]
-    offset = sample.offset[rows, min(fold, sample.offset.shape[1] - 1)]
-    k = family.n_scores
-    scales = Scales(np.ones(sample.n_groups), 1.0) if start is None else start.scales
-    b = np.zeros((sample.B.shape[1], k))
-    place, fresh = np.arange(len(b)), start is None or start.coefficients is None
-    if not fresh:
-        assert start is not None
-        assert start.coefficients is not None
-        b, place = start.coefficients, _active(scales, group)
-    B = sample.B[rows][:, place] if len(place) < len(b) else sample.B[rows]
-    told, most = offset + B @ b[place], _most_steps(sample, fold, fresh)
-    for step in range(most):
-        if step and len(still := _active(scales, group)) < len(place):
-            place = still
-            B = sample.B[rows][:, place]
-        slope = weight[:, None] * family.slope(y, told)
-        if step == 0 and fresh:
-            gram = sample.quadratic.sums(fold).gram
-        else:
-            gram = (B * (weight * family.curvature(y, told))[:, None]).T @ B
-        sums = Sums(gram, B.T @ slope + gram @ b[place], 0.0, float(len(y)))
-        names, within = np.unique(group[place[1:] - 1], return_inverse=True)
-        few, last = Scales(scales.variance[names], 1.0), step == most - 1
-        steps = AGAIN_STEPS if last else SCALE_STEPS
-        found = learn(sums, within, few, prior, steps, fixed_noise=True)
-        scales = Scales(np.zeros_like(scales.variance), 1.0)
-        scales.variance[names] = found.scales.variance
-        before, b = b, np.zeros_like(b)
-        b[place] = found.coefficients
-        farthest = np.abs(B @ (b - before)[place]).max(initial=0.0)
-        if farthest > FAR:
-            b = before + (b - before) * (FAR / farthest)
-        told = offset + B @ b[place]
-        if farthest < CLOSE:
-            break
-    return Learned(b, scales, found.freedom)
-
-
-def _active(scales: Scales, group: IntArray) -> IntArray:
-    """Return the columns of groups that have not dropped out, and the first."""
-    return np.concatenate([[0], np.flatnonzero(scales.variance[group] > 0) + 1])
-
-
-def _most_steps(sample: Sample, fold: int, fresh: bool) -> int:
-    if not fresh:
-        return NEWTON_AGAIN_STEPS
-    return NEWTON_STEPS if fold == sample.n_folds else NEWTON_FOLD_STEPS

@@ -8,15 +8,16 @@ gets none and drops out.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri
+from scipy.linalg.lapack import dpotrf, dpotri, dpotrs, dtrtri
 
 from predictree.model.tree import BoolArray, FloatArray, IntArray
 
 JITTER = 1e-8  # of the mean diagonal, against columns that depend on each other
-ROUGH = 1e-4  # the same, where that was too little
+ROUGH = 1e-4  # the same, where that was too little (and all of it where that is, too)
 GONE = 0.02  # share of the noise below which a group's variance counts for nothing
 FIRST = 0.3  # of the noise: where the variances start
 LEAST = 1e-12
+BLOCK = 4096  # rows that are multiplied at once
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,6 +46,16 @@ class Sums:
             self.squares - other.squares,
             self.n - other.n,
         )
+
+
+def gram_of(B: FloatArray, weight: FloatArray) -> FloatArray:
+    """Return BᵀWB."""
+    total = np.zeros((B.shape[1], B.shape[1]))
+    for start in range(0, len(B), BLOCK):
+        some = slice(start, start + BLOCK)
+        root = B[some] * np.sqrt(weight[some])[:, None]
+        total += root.T @ root
+    return total
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -167,6 +178,24 @@ def solve(sums: Sums, group: IntArray, scales: Scales, prior: Prior) -> FloatArr
     return system.spread(b, len(group))
 
 
+def inverse(gram: FloatArray, penalty: FloatArray) -> FloatArray:
+    """Return the inverse of a Gram matrix with penalties."""
+    found, _ = dpotri(_factor(gram, penalty), lower=1)
+    return np.asarray(np.tril(found) + np.tril(found, -1).T)
+
+
+def _factor(gram: FloatArray, penalty: FloatArray) -> FloatArray:
+    """Return the Cholesky factor of a Gram matrix with penalties."""
+    size = float(np.trace(gram)) / len(gram)
+    for jitter in (JITTER, ROUGH, 1.0):
+        A = gram.copy(order="F")
+        A.reshape(-1, order="F")[:: len(A) + 1] += penalty + jitter * size
+        factor, failed = dpotrf(A, lower=1, clean=1, overwrite_a=1)
+        if not failed:
+            break
+    return np.asarray(factor)
+
+
 class _System:
     """The equations of the groups that are active."""
 
@@ -182,25 +211,12 @@ class _System:
         self, level: float, penalty: FloatArray, want_inverse: bool
     ) -> tuple[FloatArray, FloatArray]:
         """Return the coefficients, and the diagonal of the inverse without the intercept's."""
-        size = float(np.trace(self.gram)) / len(self.gram)
-        penalty = np.concatenate([[level], penalty])
-        factor = self._factor(penalty, JITTER * size)
-        if factor is None:
-            factor = self._factor(penalty, ROUGH * size)
-        assert factor is not None
+        factor = _factor(self.gram, np.concatenate([[level], penalty]))
         b, _ = dpotrs(factor, self.cross, lower=1)
         if not want_inverse:
             return b, np.zeros(0)
         root, _ = dtrtri(factor, lower=1)
         return b, np.einsum("ij,ij->j", root, root)[1:]
-
-    def _factor(self, penalty: FloatArray, jitter: float) -> FloatArray | None:
-        A = self.gram.copy(order="F")
-        diagonal = A.reshape(-1, order="F")[:: len(A) + 1]
-        diagonal += jitter
-        diagonal += penalty
-        factor, failed = dpotrf(A, lower=1, clean=1, overwrite_a=1)
-        return None if failed else factor
 
     def spread(self, b: FloatArray, n_columns: int) -> FloatArray:
         """Return coefficients of all columns, zero for those that are not active."""

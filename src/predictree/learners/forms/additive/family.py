@@ -5,6 +5,7 @@ curvature of several classes is one number a row that is at least that of every 
 one Gram matrix serves all classes.
 """
 
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -14,15 +15,43 @@ from predictree.model.outputs import Labels
 from predictree.model.tree import FloatArray
 
 TINY = 1e-4  # curvature of a row whose label is certain
+TINY_MEAN = 1e-3  # of the mean label: no row counts as one of less
+MOST = 50.0  # of the logarithm of a mean: no step is lost in infinity
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sized:
+    """Labels in a unit of their own, and what a score in it stands for.
+
+    Attributes
+    ----------
+    y : array of shape (n,)
+    unit, shift : float
+        A score stands for ``unit * score + shift``.
+    span : (float, float)
+        Answers are kept within.
+    """
+
+    y: Labels
+    unit: float = 1.0
+    shift: float = 0.0
+    span: tuple[float, float] = (-np.inf, np.inf)
 
 
 class Family(Protocol):
-    """What a kind of label asks of an additive model."""
+    """What a kind of label asks of an additive model.
+
+    ``knows_noise`` tells whether the size of the noise follows from the mean.
+    """
 
     name: str
     link: str
     is_quadratic: bool
+    knows_noise: bool
     n_scores: int
+
+    def sized(self, y: Labels, weight: FloatArray) -> "Sized":
+        """Return labels in a unit of their own."""
 
     def start(self, y: Labels, weight: FloatArray) -> FloatArray:
         """Return the best constant scores, (k,)."""
@@ -57,7 +86,17 @@ class OneScore:
 class Squares(OneScore):
     """Squared error."""
 
-    name, link, is_quadratic = "squares", "identity", True
+    name, link, is_quadratic, knows_noise = "squares", "identity", True, False
+
+    def sized(self, y: Labels, weight: FloatArray) -> Sized:
+        """Return labels in units of their standard deviation."""
+        low, high = float(y.min()), float(y.max())
+        size = max(abs(low), abs(high)) or 1.0  # squares of what is large would overflow
+        scaled = y / size
+        mean = np.average(scaled, weights=weight)
+        spread = size * float(np.sqrt(np.average(np.square(scaled - mean), weights=weight)))
+        unit = spread if spread > 0 else 1.0
+        return Sized(y / unit, unit, span=(low, high))
 
     def start(self, y: Labels, weight: FloatArray) -> FloatArray:
         """Return the mean."""
@@ -79,7 +118,11 @@ class Squares(OneScore):
 class TwoClasses(OneScore):
     """Log loss of two classes; a score is the log odds of the second."""
 
-    name, link, is_quadratic = "two classes", "logit", False
+    name, link, is_quadratic, knows_noise = "two classes", "logit", False, True
+
+    def sized(self, y: Labels, weight: FloatArray) -> Sized:
+        """Return codes as they are."""
+        return Sized(y)
 
     def start(self, y: Labels, weight: FloatArray) -> FloatArray:
         """Return the log odds."""
@@ -103,10 +146,14 @@ class TwoClasses(OneScore):
 class Classes:
     """Log loss of several classes, a score each."""
 
-    name, link, is_quadratic = "classes", "softmax", False
+    name, link, is_quadratic, knows_noise = "classes", "softmax", False, True
 
     def __init__(self, n_scores: int) -> None:
         self.n_scores = n_scores
+
+    def sized(self, y: Labels, weight: FloatArray) -> Sized:
+        """Return codes as they are."""
+        return Sized(y)
 
     def start(self, y: Labels, weight: FloatArray) -> FloatArray:
         """Return the logarithms of the shares, centred."""
@@ -131,48 +178,60 @@ class Classes:
         return np.asarray(np.maximum(p * (1 - p), TINY))
 
 
-class Counts(OneScore):
-    """Poisson deviance of counts; a score is the logarithm of the mean."""
+class Means(OneScore):
+    """A family whose score is the logarithm of the mean; how much labels vary is learned."""
 
-    name, link, is_quadratic = "poisson", "log", False
+    link, is_quadratic, knows_noise = "log", False, False
+
+    def sized(self, y: Labels, weight: FloatArray) -> Sized:
+        """Return labels in units of their mean."""
+        low, high = float(y.min()), float(y.max())
+        mean = high * float(np.average(y / high, weights=weight))
+        return Sized(y / mean, shift=float(np.log(mean)), span=(low, high))
 
     def start(self, y: Labels, weight: FloatArray) -> FloatArray:
-        """Return the logarithm of the mean."""
-        return np.array([np.log(np.average(y, weights=weight))])
+        """Return the logarithm of the mean, which is never zero."""
+        return np.array([np.log(max(np.average(y, weights=weight), TINY_MEAN))])
+
+
+class Counts(Means):
+    """Poisson deviance of counts and rates."""
+
+    name = "poisson"
 
     def loss(self, y: Labels, f: FloatArray) -> FloatArray:
         """Return half the deviance, up to what depends on the label alone."""
-        return np.asarray(np.exp(f[:, 0]) - y * f[:, 0])
+        return np.asarray(_exp(f[:, 0]) - y * f[:, 0])
 
     def slope(self, y: Labels, f: FloatArray) -> FloatArray:
         """Return the label minus the mean."""
-        return np.asarray(y[:, None] - np.exp(f))
+        return np.asarray(y[:, None] - _exp(f))
 
     def curvature(self, y: Labels, f: FloatArray) -> FloatArray:
         """Return the mean."""
-        return np.maximum(np.exp(f[:, 0]), TINY)
+        return np.maximum(_exp(f[:, 0]), TINY_MEAN)
 
 
-class Amounts(OneScore):
-    """Gamma deviance of positive amounts; a score is the logarithm of the mean."""
+class Amounts(Means):
+    """Gamma deviance of positive amounts."""
 
-    name, link, is_quadratic = "gamma", "log", False
-
-    def start(self, y: Labels, weight: FloatArray) -> FloatArray:
-        """Return the logarithm of the mean."""
-        return np.array([np.log(np.average(y, weights=weight))])
+    name = "gamma"
 
     def loss(self, y: Labels, f: FloatArray) -> FloatArray:
         """Return half the deviance, up to what depends on the label alone."""
-        return np.asarray(y * np.exp(-f[:, 0]) + f[:, 0])
+        return np.asarray(y * _exp(-f[:, 0]) + f[:, 0])
 
     def slope(self, y: Labels, f: FloatArray) -> FloatArray:
         """Return the label in units of the mean, minus one."""
-        return np.asarray(y[:, None] * np.exp(-f) - 1)
+        return np.asarray(y[:, None] * _exp(-f) - 1)
 
     def curvature(self, y: Labels, f: FloatArray) -> FloatArray:
         """Return one, its expectation."""
         return np.ones(len(y))
+
+
+def _exp(f: FloatArray) -> FloatArray:
+    return np.asarray(np.exp(np.clip(f, -MOST, MOST)))
 
 
 FAMILIES: dict[str, Family] = {"poisson": Counts(), "gamma": Amounts()}

@@ -26,15 +26,15 @@ class Ground:
     B : array of shape (n, 1 + p)
         A one and these columns.
     y : array of shape (n,)
-        Class codes, or labels in units of ``unit``.
+        Class codes, or labels in a unit of their own.
     weight : array of shape (n,)
         Mean 1.
     fold : array of shape (n,)
         -1 for a row that every model trains on.
     n_folds : int
     family : Family
-    unit : float
-        The size of the labels of a regression; 1 elsewhere.
+    unit, shift : float
+        A score in that unit stands for ``unit * score + shift``.
     span : (float, float)
         Answers are kept within.
     """
@@ -49,6 +49,7 @@ class Ground:
     n_folds: int
     family: Family
     unit: float
+    shift: float
     span: tuple[float, float]
 
     @classmethod
@@ -66,14 +67,10 @@ class Ground:
         """Make the columns of some rows."""
         mass = np.ones(len(X)) if weight is None else weight / weight.mean()
         basis = Basis.of(X, mass, columns, categories, sizes)
-        unit, span = 1.0, (-np.inf, np.inf)
-        if family.is_quadratic:
-            spread = np.average(np.square(y - np.average(y, weights=mass)), weights=mass)
-            unit = float(np.sqrt(spread)) or 1.0
-            y, span = y / unit, (float(y.min()), float(y.max()))
+        sized = family.sized(y, mass)
         return cls(
-            X, basis, np.arange(basis.width), basis.design(X), y, mass, fold,
-            int(fold.max(initial=0)) + 1, family, unit, span,
+            X, basis, np.arange(basis.width), basis.design(X), sized.y, mass, fold,
+            int(fold.max(initial=0)) + 1, family, sized.unit, sized.shift, sized.span,
         )  # fmt: skip
 
     def among(self, columns: IntArray) -> "Ground":
@@ -107,7 +104,7 @@ class Ground:
 
     def scores(self, told: FloatArray) -> FloatArray:
         """Return the scores that sums (n, k) stand for."""
-        return np.clip(LINKS[self.family.link](told * self.unit), *self.span)
+        return np.clip(LINKS[self.family.link](told * self.unit + self.shift), *self.span)
 
     def function(
         self, coefficients: FloatArray, covariance: FloatArray, rows: IntArray

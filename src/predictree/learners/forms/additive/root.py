@@ -63,7 +63,7 @@ class Root:
             mine = slice(at, at + pair.width)
             surfaces.append(pair.surface(ground.basis, b[mine], spread[:, mine, mine], ground.unit))
             at += pair.width
-        intercept = main.intercept + ground.first[-1] * ground.unit
+        intercept = main.intercept + ground.first[-1] * ground.unit + ground.shift
         return replace(main, intercept=intercept, surfaces=tuple(surfaces))
 
     def effects(self) -> list[tuple[int, FloatArray]]:
