@@ -136,7 +136,7 @@ class Model:
     def decide(self, scores: FloatArray) -> Labels:
         """Return what scores predict: a class, or a number that the loss allows."""
         if self.classes is None:
-            return np.maximum(scores[:, 0], self.loss.floor)
+            return np.asarray(np.maximum(scores[:, 0], self.loss.floor))
         return np.asarray(self.classes[self.choose(scores)])
 
     def path(self, node: int, tree: int = 0) -> list[int]:
