@@ -23,8 +23,10 @@ def example(task, n_classes, n=30, seed=0, weighted=True, decimals=1):
     """Labels, weights and scores; few decimals make ties."""
     rng = np.random.default_rng(seed)
     k = 1 if task == "regression" else n_classes
-    y = rng.normal(size=n) if k == 1 else np.arange(n) % k
+    y = rng.gamma(2.0, size=n) if k == 1 else np.arange(n) % k
     scores = np.round(rng.normal(0.5, 0.5, size=(n, k)), decimals)
+    if k == 1:
+        scores = np.abs(scores) + 0.1
     if k == 2:
         scores[:, 0] = 1 - scores[:, 1]
     return Judged(y, rng.uniform(0.5, 2, n) if weighted else None), scores
@@ -177,6 +179,62 @@ def test_one_half_is_the_first_class_or_as_in_a_regression_the_second():
     scores = np.array([[1 - almost, almost], [0.5, 0.5], [0.5 + 1e-6, 0.5 - 1e-6]])
     assert decide(scores).tolist() == [0, 0, 0]
     assert decide(scores, half_is_second=True).tolist() == [1, 1, 0]
+
+
+@pytest.mark.parametrize("name", ["poisson", "gamma"])
+@pytest.mark.parametrize("weighted", [True, False])
+def test_deviances_are_those_of_scikit_learn(name, weighted):
+    rng = np.random.default_rng(0)
+    y = rng.poisson(1.0, 60).astype(float) if name == "poisson" else rng.gamma(2.0, size=60)
+    mean, weight = rng.uniform(0.1, 3, 60), rng.uniform(0.5, 2, 60) if weighted else None
+    theirs = getattr(metrics, f"mean_{name}_deviance")(y, mean, sample_weight=weight)
+    assert make("regression", name).value(Judged(y, weight), mean[:, None]) == pytest.approx(theirs)
+
+
+@pytest.mark.parametrize("name", ["poisson", "gamma"])
+def test_a_deviance_takes_an_answer_below_its_floor_for_the_floor(name):
+    y = np.array([1.0, 2.0, 3.0, 6.0])
+    loss = make("regression", name).of_labels(y, None)
+    assert loss.floor == 1.0
+    below, at = np.array([[-5.0], [0.0], [0.5], [4.0]]), np.array([[1.0], [1.0], [1.0], [4.0]])
+    assert loss.value(Judged(y, None), below) == loss.value(Judged(y, None), at)
+    assert np.isfinite(loss.value(Judged(y, None), below))
+
+
+def test_where_counts_may_be_zero_the_floor_is_a_small_share_of_their_mean():
+    y = np.array([0.0, 0.0, 4.0])
+    assert make("regression", "poisson").of_labels(y, None).floor == pytest.approx(4e-6 / 3)
+    assert make("regression", "poisson").of_labels(y, np.ones(3)).floor == pytest.approx(4e-6 / 3)
+
+
+@given(st.lists(st.floats(0, 1e12), min_size=1, max_size=20), st.floats(-1e12, 1e12))
+def test_a_deviance_is_never_negative_nor_infinite(labels, score):
+    y = np.array(labels)
+    for name in ("poisson", "gamma"):
+        mine = y if name == "poisson" else y + 1e-3
+        if mine.any():
+            loss = make("regression", name).of_labels(mine, None)
+            value = loss.value(Judged(mine, None), np.full((len(y), 1), score))
+            assert 0 <= value < np.inf
+
+
+@pytest.mark.parametrize(
+    ("name", "y", "says"),
+    [
+        ("poisson", [1.0, -2.0, -3.0], "negative in 2 rows: give labels of zero or more, or"),
+        ("poisson", [0.0, 0.0], "needs a label above zero"),
+        ("gamma", [0.0, 1.0], "zero or less in 1 rows: leave these rows out"),
+    ],
+)
+def test_labels_that_a_deviance_cannot_judge_are_an_error(name, y, says):
+    with pytest.raises(InvalidInputError, match=says):
+        make("regression", name).of_labels(np.array(y), None)
+
+
+def test_other_losses_judge_all_labels():
+    loss = make("regression", "mse")
+    assert loss.of_labels(np.array([-1.0, 0.0]), None) is loss
+    assert loss.floor == -np.inf
 
 
 def test_tolerance_knows_the_size_of_the_labels():

@@ -38,6 +38,7 @@ def classes():
 ALONE = """
 import sys
 import numpy as np
+from predictree.losses import SquaredError
 from predictree.model import (
     Account, Column, Comparison, Constant, Model, Node, PathWeight, Predictor, Schema, Settings,
     Split, Tree, Verdict,
@@ -57,7 +58,8 @@ tree = Tree.from_nodes(
 none = Comparison("none", 1.0, 0.0, 0.0)
 model = Model(
     schema=Schema((Column("x"),), False), named=False, needed=(), classes=None, trees=(tree,),
-    imputations=(), backgrounds=(), loss=None, account=Account(Verdict("mse", 1.0, none, none)),
+    imputations=(), backgrounds=(), loss=SquaredError(),
+    account=Account(Verdict("mse", 1.0, none, none)),
     settings=Settings("ToPsRegressor", {}),
 )
 assert model.decide(model.scores(model.encode([[0], [1]]))).tolist() == [1.0, 2.0]

@@ -1,7 +1,7 @@
 """The losses, straight from their definitions."""
 
 import numpy as np
-from sklearn.metrics import log_loss
+from sklearn.metrics import log_loss, mean_gamma_deviance, mean_poisson_deviance
 
 
 def proba(s):
@@ -35,4 +35,6 @@ LOSSES = {
     "log_loss": lambda y, s: log_loss(y, proba(s), labels=range(s.shape[1])),
     "mse": lambda y, s: np.mean((s[:, 0] - y) ** 2),
     "mae": lambda y, s: np.mean(np.abs(s[:, 0] - y)),
+    "poisson": lambda y, s: mean_poisson_deviance(y, s[:, 0]),
+    "gamma": lambda y, s: mean_gamma_deviance(y, s[:, 0]),
 }

@@ -146,8 +146,8 @@ class Poisson(_Deviance):
             )
 
     def _half(self, y: Labels, mean: FloatArray) -> FloatArray:
-        ratio = np.where(y > 0, y, mean) / mean  # the logarithm counts nothing where y is zero
-        return np.asarray(y * np.log(ratio) - y + mean)
+        known = np.where(y > 0, y, mean)  # the logarithm counts nothing where y is zero
+        return np.asarray(y * (np.log(known) - np.log(mean)) - y + mean)
 
     def scale(self, rows: Judged) -> float:
         """Return the mean label: the deviance has its unit."""
@@ -168,8 +168,7 @@ class Gamma(_Deviance):
             )
 
     def _half(self, y: Labels, mean: FloatArray) -> FloatArray:
-        ratio = y / mean
-        return np.asarray(ratio - np.log(ratio) - 1.0)
+        return np.asarray(y / mean - (np.log(y) - np.log(mean)) - 1.0)
 
 
 def _mean(rows: Judged) -> float:
