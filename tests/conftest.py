@@ -6,6 +6,7 @@ Properties are tested on the same examples in every run; HYPOTHESIS_PROFILE=defa
 import os
 from copy import copy
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -65,6 +66,9 @@ def regimes():
     slope = np.where(X[:, 0] == 1, 2.0, -2.0)
     return X, slope * X[:, 1] + 0.3 * rng.normal(size=600)
 
+
+FILES = Path(__file__).with_name("files")
+"""Models that earlier versions saved."""
 
 HELD_OUT = {
     "validation": (0.75, 0.15, 0.10),

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from making import column
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.tree import DecisionTreeClassifier
 
+from paper.making import column
 from predictree.errors import InvalidInputError, MissingExtraError
 from predictree_paper.algorithms import ALGORITHMS, find
 from predictree_paper.baselines import BASELINES, Baseline, IndicatorClassifier

@@ -5,8 +5,8 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from making import header
 
+from paper.making import header
 from predictree.errors import InvalidInputError
 from predictree_paper.lines import append, key_of, mend, read_results
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from making import column, constant, register
 
+from paper.making import column, constant, register
 from predictree.errors import InvalidInputError
 from predictree_paper import protocol, tables
 from predictree_paper.data import Column

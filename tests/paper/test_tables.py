@@ -5,8 +5,8 @@ import re
 import sys
 
 import pytest
-from making import results
 
+from paper.making import results
 from predictree.errors import MissingExtraError
 from predictree_paper import figure, tables
 from predictree_paper.comparison import compare, standard_error

@@ -7,7 +7,6 @@ import zipfile
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,6 +20,7 @@ from sklearn.ensemble import (
 )
 from sklearn.preprocessing import StandardScaler
 
+from conftest import FILES
 from predictree import ToPsClassifier, ToPsRegressor, export_text, load
 from predictree.errors import DamagedModelError, PredictreeError, UntrustedTypeError
 from predictree.estimators.files import dumps, loads
@@ -418,7 +418,7 @@ def record(**changes):
 
 def older_record(**changes):
     """Return a file of an older protocol with some attributes of its estimator changed."""
-    content = (Path(__file__).parents[1] / "files" / "protocol 3").read_bytes()
+    content = (FILES / "protocol 3").read_bytes()
     return file_of(persistence._build(skops.io, content, list(persistence.TRUSTED)) | changes)
 
 

@@ -6,7 +6,6 @@ import sys
 import zipfile
 from copy import copy
 from dataclasses import replace
-from pathlib import Path
 
 import joblib
 import numpy as np
@@ -19,7 +18,7 @@ from sklearn.model_selection import KFold
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
-from conftest import remade
+from conftest import FILES, remade
 from predictree import ToPsClassifier, ToPsRegressor, export_text, load, save
 from predictree.errors import (
     DamagedModelError,
@@ -429,7 +428,6 @@ def test_another_scikit_learn_is_told(fitted, tmp_path):
     assert caught[0].filename == __file__
 
 
-FILES = Path(__file__).parent / "files"
 ADDITIVE_4 = "additive, protocol 4"
 
 

@@ -9,9 +9,9 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
-from making import patients, register, write_news, write_survival
 
 import predictree
+from paper.making import patients, register, write_news, write_survival
 from predictree import cli
 from predictree_paper import command
 from predictree_paper.experiments import EXPERIMENTS

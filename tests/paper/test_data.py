@@ -5,8 +5,8 @@ import sys
 
 import numpy as np
 import pytest
-from making import column, patients, write_mnist, write_news, write_survival
 
+from paper.making import column, patients, write_mnist, write_news, write_survival
 from predictree.errors import MissingExtraError
 from predictree_paper import data, datasets
 from predictree_paper.data import completed, flchain, heart, mnist, mnist49, news, support2

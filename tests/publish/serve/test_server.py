@@ -382,7 +382,7 @@ def test_wrong_ports(folder, capsys):
 @pytest.mark.skipif(os.name != "posix", reason="signals of a terminal")
 def test_an_interrupt_ends_it(folder):
     """Ctrl-C ends the server by itself, even while a browser holds a connection open."""
-    source = Path(__file__).parents[1] / "src"
+    source = Path(__file__).parents[3] / "src"
     path = os.pathsep.join(filter(None, [str(source), os.environ.get("PYTHONPATH")]))
     process = subprocess.Popen(
         [sys.executable, "-m", "predictree", "view", str(folder / "value.tops"), "--no-browser"],

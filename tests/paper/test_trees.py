@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from making import column
 from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeClassifier
 
+from paper.making import column
 from predictree import ToPsClassifier
 from predictree.data.partition import V1, V2, S
 from predictree.errors import InvalidInputError

@@ -20,7 +20,7 @@ from predictree.cli import console, csvfile, main, tables
 from predictree.cli.doctor import CORE, EXTRAS
 from predictree.estimators.survival import ToPsSurvival
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 def make_table(n=240):

@@ -11,14 +11,13 @@ from dataclasses import replace
 from hashlib import sha256
 from html.parser import HTMLParser
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import LinearRegression
 
-from conftest import Raises, remade
+from conftest import FILES, Raises, remade
 from predictree import ToPsClassifier, ToPsRegressor
 from predictree.errors import (
     InvalidInputError,
@@ -189,7 +188,7 @@ def test_a_model_without_segments(value):
 
 
 def test_a_model_from_an_older_file():
-    content = (Path(__file__).parent / "files" / "protocol 1").read_bytes()
+    content = (FILES / "protocol 1").read_bytes()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelVersionWarning)
         model = loads(content)
