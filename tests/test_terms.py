@@ -174,6 +174,9 @@ def test_only_terms_that_matter_are_ranked():
     read = AdditiveTree.of(additive_model())
     assert [read.name(t) for t in read.ranked()] == ["job", "heat", "heat × dose"]
     assert [read.name(t) for t in read.ranked(1)] == ["job"]
-    assert read.is_changed(1, 0)
-    assert not read.is_changed(1, 1)
+    assert [[read.source(node, term) for term in range(4)] for node in range(3)] == [
+        [0, 0, 0, 0],
+        [1, 0, 0, 0],
+        [0, 2, 0, 0],
+    ]
     assert HEAT.feature == read.columns[0][0]

@@ -54,7 +54,16 @@ from predictree.estimators.parameters import (
     limits_of,
     standard_errors,
 )
-from predictree.explain import Explanation, contrast, explain, export_text, plot_tree, terms
+from predictree.explain import (
+    Explanation,
+    TermDisplay,
+    contrast,
+    explain,
+    export_text,
+    plot_terms,
+    plot_tree,
+    terms,
+)
 from predictree.explain.additive import AdditiveTree, importances_of
 from predictree.explain.bounds import LossBound, loss_bound
 from predictree.grow.algorithm import best_split, grow
@@ -752,6 +761,14 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
         """
         check_is_fitted(self)
         return contrast(self.model_, first, second, **kwargs)
+
+    def plot_terms(self, features: Sequence[Any] | None = None, **kwargs: Any) -> TermDisplay:
+        """Draw what features add, for all rows and where regions differ, with matplotlib.
+
+        Of additive models; see `predictree.explain.plot_terms`.
+        """
+        check_is_fitted(self)
+        return plot_terms(self.model_, features, **kwargs)
 
     def report(
         self,

@@ -1,6 +1,7 @@
 """Reading a fitted tree."""
 
 from predictree.explain.coefficients import Coefficients, coefficients
+from predictree.explain.display import TermDisplay, plot_terms
 from predictree.explain.explain import Explanation, explain
 from predictree.explain.figure import plot_tree
 from predictree.explain.importance import Importance, Importances, importances
@@ -14,12 +15,14 @@ __all__ = [
     "Explanation",
     "Importance",
     "Importances",
+    "TermDisplay",
     "coefficients",
     "contrast",
     "explain",
     "export_text",
     "importances",
     "learner_map",
+    "plot_terms",
     "plot_tree",
     "scorecard",
     "summarise",

@@ -141,18 +141,34 @@ class AdditiveTree:
         """Return a term by the names of its columns."""
         return " × ".join(self.model.names[j] for j in self.columns[term])
 
+    def rule(self, node: int) -> str:
+        """Return who is at a node, without conditions that a later one on the path implies."""
+        kept: dict[tuple[Any, ...], str] = {}
+        path, rules = self.tree.path(node), self.model.rules(node, self.number)
+        for parent, child, rule in zip(path, path[1:], rules, strict=False):
+            feature, is_left = int(self.tree.feature[parent]), child == self.tree.left[parent]
+            threshold = float(self.tree.threshold[parent])
+            if self.tree.is_level[parent] and is_left:
+                kept = {key: old for key, old in kept.items() if key[0] != feature}
+            several = self.tree.is_level[parent] or np.isinf(threshold)
+            key = (feature, is_left, threshold) if several else (feature, is_left)
+            kept.pop(key, None)
+            kept[key] = rule
+        return " and ".join(kept.values()) or "all rows"
+
     def ranked(self, most: int | None = None) -> list[int]:
         """Return the terms that matter, the strongest first."""
         order = np.argsort(-self.strength, kind="stable")
         kept = [int(t) for t in order if self.strength[t] > LEAST * self.strength.max()]
         return kept[:most]
 
-    def is_changed(self, node: int, term: int) -> bool:
-        """Whether a term is another at a node than at the root."""
+    def source(self, node: int, term: int) -> int:
+        """Return the highest node of a node's path that has the same curve of a term."""
         if term >= len(self.root.curves):
-            return False
-        mine, its = self.functions[node].curves[term].values, self.root.curves[term].values
-        return not np.array_equal(mine, its)
+            return 0
+        mine = self.functions[node].curves[term].values
+        path = self.tree.path(node)
+        return next(n for n in path if np.array_equal(self.functions[n].curves[term].values, mine))
 
     def shape(self, node: int, term: int) -> Shape:
         """Return a term at a node."""
