@@ -51,6 +51,7 @@ from predictree.estimators.parameters import (
     check_choice,
     check_number,
     check_validation,
+    directions_of,
     limits_of,
     standard_errors,
 )
@@ -145,6 +146,7 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
         min_gain_se: Any = "auto",
         refit: bool = False,
         interactions: int = 10,
+        monotonic_cst: Any = None,
         n_repeats: int = 1,
         feature_roles: Mapping[Any, str] | None = None,
         imputation: str = "native",
@@ -171,6 +173,7 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
         self.min_gain_se = min_gain_se
         self.refit = refit
         self.interactions = interactions
+        self.monotonic_cst = monotonic_cst
         self.n_repeats = n_repeats
         self.feature_roles = feature_roles
         self.imputation = imputation
@@ -336,7 +339,7 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
             learners=learners,
             refused=[FitFailure(0, lost.learner, lost.reason, 1) for lost in refused],
             split_up=split_up,
-            recipe=self._recipe(limits, learners, n_trees),
+            recipe=self._recipe(limits, learners, n_trees, self._directions(table)),
             n_trees=n_trees,
             entropy=entropy,
             start=start,
@@ -498,6 +501,8 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
             "weights": digest_of(self.weights, recipe.strength),
             "limits": digest_of(list(asdict(limits).items())),
             "min_gain_se (by default it depends on the number of trees)": digest_of(recipe.demand),
+            "interactions": digest_of(recipe.interactions),
+            "monotonic_cst": digest_of(sorted(recipe.directions.items())),
             "versions": digest_of(__version__, sklearn.__version__, np.__version__),
         }
 
@@ -539,7 +544,28 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
         check_number("n_imputations", self.n_imputations, Integral, 1)
         return self.imputation == "mice" and bool(np.isnan(table.X).any())
 
-    def _recipe(self, limits: Limits, learners: tuple[Learner, ...], n_trees: int) -> Recipe:
+    def _directions(self, table: Table) -> dict[int, int]:
+        """Return the columns along which answers only rise or fall."""
+        directions = directions_of(self.monotonic_cst, table.schema)
+        if directions and self._way != "additive":
+            raise InvalidInputError(
+                "monotonic_cst needs learners='additive': other learners may turn at any value. "
+                "Give it to those that know it, in a list of (name, estimator) pairs"
+            )
+        if directions and table.classes is not None and len(table.classes) > 2:
+            raise InvalidInputError(
+                "monotonic_cst is for two classes or for values: of several classes, not all can "
+                "become more probable"
+            )
+        return directions
+
+    def _recipe(
+        self,
+        limits: Limits,
+        learners: tuple[Learner, ...],
+        n_trees: int,
+        directions: dict[int, int],
+    ) -> Recipe:
         """Return what the parameters say about how so many trees of these learners grow.
 
         A race is worth it only where some learner would be slow otherwise.
@@ -554,6 +580,7 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
             not are_quick if self.search == "auto" else self.search == "racing",
             self.shrinkage,
             self.interactions,
+            directions,
         )
 
     def _fitted(self, task: Task, grown: list[Grown]) -> dict[str, Any]:
@@ -903,6 +930,15 @@ class ToPsClassifier(ClassifierMixin, _TreesOfPredictors):  # type: ignore[misc]
         Trees over different folds or parts, whose predictions are averaged. A splitter is called
         once for each, and must give other folds every time; one that repeats itself, such as
         RepeatedKFold, needs no ``n_repeats`` for a tree of each repetition.
+    interactions : int, default=10
+        Pairs of features that act together at the root of an additive tree, at most; of more than
+        10,000 rows there may be half as many more. There are none unless they gain out of fold.
+    monotonic_cst : array-like of int, dict or None, default=None
+        For ``learners="additive"``: 1 for columns along which answers only rise, -1 where they
+        only fall, 0 elsewhere; one number a column, or a dict by their names. The answer is the
+        value, or the probability of the second of two classes. It holds everywhere: no region
+        bends these curves, and no split or pair has these columns. A missing value may be
+        answered by anything.
     feature_roles : dict or None, default=None
         What a column, by name or place, is for: ``"split"`` (the tree only), ``"fit"`` (the
         learners only), ``"both"``, ``"ignore"``, or ``"audit"`` (kept for reports, never used).

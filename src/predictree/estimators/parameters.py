@@ -1,5 +1,6 @@
 """Checks of an estimator's parameters, with errors that say what to give instead."""
 
+from collections.abc import Mapping
 from numbers import Integral, Real
 from os import PathLike
 from threading import TIMEOUT_MAX
@@ -10,6 +11,7 @@ import numpy as np
 from predictree.data.partition import are_splits, check_fractions, is_splitter
 from predictree.errors import InvalidInputError
 from predictree.grow.rows import Limits
+from predictree.model.schema import Column, Schema
 from predictree.run.memory import bytes_of
 
 COUNTS = {
@@ -112,3 +114,42 @@ def of_root_and_below(name: str, value: Any) -> tuple[float, float]:
     for number in pair:
         check_number(name, number, Real, 0)
     return pair
+
+
+def directions_of(value: Any, schema: Schema) -> dict[int, int]:
+    """Return what ``monotonic_cst`` asks of columns by their places, without zeros."""
+    if value is None:
+        return {}
+    names = [column.name for column in schema.columns]
+    if isinstance(value, Mapping):
+        if unknown := [name for name in value if name not in names]:
+            raise InvalidInputError(f"monotonic_cst names {unknown[0]!r}, which X has not")
+        found = {names.index(name): sign for name, sign in value.items()}
+    else:
+        signs = np.asarray(value, dtype=object)
+        if signs.shape != (len(names),):
+            raise InvalidInputError(
+                f"monotonic_cst has the shape {signs.shape}: give -1, 0 or 1 for each of the "
+                f"{len(names)} columns of X, or a dict by their names"
+            )
+        found = dict(enumerate(signs.tolist()))
+    return {j: _direction(schema.columns[j], sign) for j, sign in found.items() if sign != 0}
+
+
+def _direction(column: Column, sign: Any) -> int:
+    if sign not in (-1, 1):
+        raise InvalidInputError(
+            f"monotonic_cst is {sign!r} for {column.name!r}: it must be 1 (answers only rise), "
+            "-1 (they only fall) or 0"
+        )
+    if column.is_category:
+        raise InvalidInputError(
+            f"monotonic_cst asks for a direction along {column.name!r}, which is a category: its "
+            "levels have no order"
+        )
+    if column.role == "split":
+        raise InvalidInputError(
+            f"monotonic_cst asks for a direction along {column.name!r}, but feature_roles lets "
+            "the tree only split by it"
+        )
+    return int(sign)

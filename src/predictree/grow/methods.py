@@ -1,7 +1,7 @@
 """The ways to grow a tree, each made of the same parts: the only place where they differ."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from predictree.grow.algorithm import Combine, Method
@@ -18,6 +18,7 @@ from predictree.grow.search.exhaustive import Exhaustive
 from predictree.grow.search.racing import Rounds, Scouts
 from predictree.grow.search.sums import Sums
 from predictree.learners.forms.additive.basis import Sizes
+from predictree.learners.forms.additive.monotone import Directions
 from predictree.learners.forms.additive.root import Root
 from predictree.run.journal import Arrays
 
@@ -62,6 +63,8 @@ class Recipe:
         Of the hold of a mixture on those below it.
     interactions : int
         Pairs of features that an additive root may have.
+    directions : dict
+        Columns along which additive functions only rise (1) or fall (-1).
     """
 
     limits: Limits
@@ -69,6 +72,7 @@ class Recipe:
     races: bool = False
     strength: float = 300.0
     interactions: int = 0
+    directions: Directions = field(default_factory=dict)
 
 
 def paper(fits: Fits, recipe: Recipe, combine: Best | None = None) -> Way:
@@ -93,7 +97,7 @@ def readable(fits: Fits, recipe: Recipe) -> Iterator[Way]:
     The root has main effects alone; then, if that gains, pairs as well. A region may stand for a
     pair and a pair for a region, so that both trees have to be grown.
     """
-    root = root_of(fits.problem, Sizes())
+    root = root_of(fits.problem, Sizes(), recipe.directions)
     yield _corrected(fits, recipe, root)
     paired = root.with_pairs(recipe.interactions)
     if paired is not root:

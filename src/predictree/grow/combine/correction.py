@@ -17,6 +17,7 @@ from predictree.learners.forms.additive.correction import Fit, Sample, covarianc
 from predictree.learners.forms.additive.evidence import Prior
 from predictree.learners.forms.additive.family import Family, family_of
 from predictree.learners.forms.additive.ground import Ground
+from predictree.learners.forms.additive.monotone import Directions
 from predictree.learners.forms.additive.root import Root
 from predictree.model.additive import AdditiveFunction
 from predictree.model.tree import BoolArray, FloatArray, IntArray
@@ -116,10 +117,13 @@ class Bed:
     @classmethod
     def of(cls, root: Root) -> "Bed":
         """Take the columns of a root that children use."""
-        basis = root.ground.basis
+        basis, barred = root.ground.basis, root.barred
         fine = (basis.kind == SMOOTH) & (basis.order < SMOOTH_PARTS)
-        kept = np.flatnonzero(np.isin(basis.kind, (LINEAR, LEVELS, MISSING)) | fine)
-        return cls(root, root.ground.among(kept), root.effects())
+        column = np.array([one.axis.feature for one in basis.features], dtype=np.int64)
+        free = ~np.isin(column[basis.feature], [*barred])
+        kept = np.flatnonzero((np.isin(basis.kind, (LINEAR, LEVELS, MISSING)) | fine) & free)
+        effects = [(j, effect) for j, effect in root.effects() if j not in barred]
+        return cls(root, root.ground.among(kept), effects)
 
     @property
     def caution(self) -> Caution:
@@ -138,14 +142,14 @@ class Bed:
         return root.ground.scores(own)[np.argsort(plain.rows[held])]
 
 
-def root_of(problem: Problem, sizes: Sizes) -> Root:
+def root_of(problem: Problem, sizes: Sizes, directions: Directions) -> Root:
     """Fit main effects to all rows that train or judge."""
     family = family_of(problem.loss.name, problem.n_outputs)
     ground = Ground.of(
         problem.X, problem.y, problem.weight, problem.partition.fold, family,
         problem.for_learners, problem.categories, sizes,
     )  # fmt: skip
-    return Root.of(ground, caution_of(family).root)
+    return Root.of(ground, caution_of(family).root, directions)
 
 
 def caution_of(family: Family) -> Caution:

@@ -57,6 +57,7 @@ class Sums:
         every = [
             Cells.of(work, splits, X[:, splits[0].feature])
             for splits in leaf.rows.splits(self.limits)
+            if splits[0].feature not in self.bed.root.barred
         ]
         by_fold = [cells.gains(PENALTIES[0]) for cells in every]
         if not every or not lasts(np.concatenate(by_fold)):

@@ -25,7 +25,7 @@ from predictree.learners.forms.additive.evidence import (
 from predictree.learners.forms.additive.family import Family
 from predictree.learners.forms.additive.newton import Around, active_columns, minimise
 from predictree.model.outputs import Labels
-from predictree.model.tree import FloatArray, IntArray
+from predictree.model.tree import BoolArray, FloatArray, IntArray
 
 FULL_STEPS, FOLD_STEPS, AGAIN_STEPS = 30, 8, 12  # of learning scales
 NEWTON_STEPS, NEWTON_FOLD_STEPS, NEWTON_AGAIN_STEPS = 14, 6, 3
@@ -188,12 +188,23 @@ class Fit:
         """Return the same with further columns, of which nothing is known."""
         return Fit(tuple(_beside(model, n_columns, n_groups, variance) for model in self.models))
 
+    def without(self, columns: BoolArray, group: IntArray) -> "Fit":
+        """Return the same where some columns, whole groups of them, are zero and stay so."""
+        return Fit(tuple(_without(model, columns, group) for model in self.models))
+
 
 def _beside(model: Learned, n_columns: int, n_groups: int, variance: float) -> Learned:
     b = np.vstack([model.coefficients, np.zeros((n_columns, model.coefficients.shape[1]))])
     more = np.full(n_groups, variance * model.scales.noise)
     scales = Scales(np.concatenate([model.scales.variance, more]), model.scales.noise)
     return Learned(b, scales, model.freedom)
+
+
+def _without(model: Learned, columns: BoolArray, group: IntArray) -> Learned:
+    b, variance = model.coefficients.copy(), model.scales.variance.copy()
+    b[1:][columns] = 0.0
+    variance[group[columns]] = 0.0
+    return replace(model, coefficients=b, scales=Scales(variance, model.scales.noise))
 
 
 def fit(sample: Sample, prior: Prior, before: Fit | None = None) -> Fit:

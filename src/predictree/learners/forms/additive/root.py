@@ -8,8 +8,9 @@ import numpy as np
 from predictree.learners.forms.additive.correction import Fit, Sample, covariance, fit
 from predictree.learners.forms.additive.evidence import Prior
 from predictree.learners.forms.additive.ground import Ground
+from predictree.learners.forms.additive.monotone import Directions, bent
 from predictree.learners.forms.additive.pairs import Pair, pair_of, ranked
-from predictree.model.additive import AdditiveFunction, along
+from predictree.model.additive import AdditiveFunction, Curve, along
 from predictree.model.tree import FloatArray, IntArray
 
 FIRST_OF_PAIR = 0.3  # of the noise: the variance that a pair starts with
@@ -31,6 +32,8 @@ class Root:
     fit : Fit
     pairs : tuple of Pair
         Their columns follow those of the ground.
+    fixed : tuple of Curve
+        Those that only rise or fall; the models are what there is beside them.
     """
 
     ground: Ground
@@ -39,14 +42,16 @@ class Root:
     prior: Prior
     fit: Fit
     pairs: tuple[Pair, ...] = ()
+    fixed: tuple[Curve, ...] = ()
 
     @classmethod
-    def of(cls, ground: Ground, prior: Prior) -> "Root":
+    def of(cls, ground: Ground, prior: Prior, directions: Directions | None = None) -> "Root":
         """Fit main effects."""
         rows = np.argsort(ground.fold, kind="stable")
         told = np.tile(ground.first, (len(rows), 1, 1))
         sample = ground.sample(rows, told)
-        return cls(ground, rows, sample, prior, fit(sample, prior))
+        free = cls(ground, rows, sample, prior, fit(sample, prior))
+        return free._following(directions) if directions else free
 
     @property
     def told(self) -> FloatArray:
@@ -59,12 +64,36 @@ class Root:
         ground, b = self.ground, self.fit.last.coefficients
         spread, at = covariance(self.sample, self.fit.last, self.prior), 1 + len(ground.columns)
         main, surfaces = ground.function(b, spread, self.rows), []
+        fixed = {curve.axis.feature: curve for curve in self.fixed}
+        curves = tuple(fixed.get(curve.axis.feature, curve) for curve in main.curves)
         for pair in self.pairs:
             mine = slice(at, at + pair.width)
             surfaces.append(pair.surface(ground.basis, b[mine], spread[:, mine, mine], ground.unit))
             at += pair.width
         intercept = main.intercept + ground.first[-1] * ground.unit + ground.shift
-        return replace(main, intercept=intercept, surfaces=tuple(surfaces))
+        return replace(main, intercept=intercept, curves=curves, surfaces=tuple(surfaces))
+
+    @property
+    def barred(self) -> frozenset[int]:
+        """The columns of X whose curves are the same everywhere."""
+        return frozenset(curve.axis.feature for curve in self.fixed)
+
+    def _following(self, directions: Directions) -> "Root":
+        """Return the same with some curves that only rise or fall, and the rest fitted again."""
+        ground, offset, fixed = self.ground, self.sample.offset.copy(), []
+        for j, one in enumerate(ground.basis.features):
+            if direction := directions.get(one.axis.feature, 0):
+                x = ground.X[self.rows, one.axis.feature]
+                b = self.fit.coefficients[:, 1 + np.flatnonzero(ground.feature == j), 0]
+                values = bent(one, x, self.sample.weight, b, direction)
+                offset += along(values.T, one.axis.place(x))[:, :, None]
+                spread = self.function.curves[j].variance
+                fixed.append(Curve(one.axis, values[-1][:, None] * ground.unit, spread))
+        places = [one.axis.feature for one in ground.basis.features]
+        held = np.isin(ground.feature, [places.index(c.axis.feature) for c in fixed])
+        sample = replace(self.sample, offset=offset)
+        rest = fit(sample, self.prior, self.fit.without(held, sample.group))
+        return replace(self, sample=sample, fit=rest, fixed=tuple(fixed))
 
     def effects(self) -> list[tuple[int, FloatArray]]:
         """Return each feature, and what its curve says of all rows by place in X: (n, k)."""
@@ -74,18 +103,16 @@ class Root:
             for c in self.function.curves
         ]
 
-    def with_pairs(self, most: int, barred: frozenset[int] = frozenset()) -> "Root":
+    def with_pairs(self, most: int) -> "Root":
         """Return the same with pairs if they gain more than a standard error out of fold.
 
         Parameters
         ----------
         most : int
             Pairs of few rows; of many rows there are half as many more.
-        barred : set of int
-            Features that are in no pair.
         """
         most = most * 3 // 2 if len(self.rows) > MANY_ROWS else most
-        found = self._candidates(most, barred) if most else []
+        found = self._candidates(most) if most else []
         if not found:
             return self
         ground = self.ground
@@ -98,7 +125,7 @@ class Root:
         gain = self.sample.losses(self.told) - sample.losses(paired.told)
         return paired if gain.sum() > np.sqrt(len(gain)) * gain.std() else self
 
-    def _candidates(self, most: int, barred: frozenset[int]) -> list[tuple[int, int]]:
+    def _candidates(self, most: int) -> list[tuple[int, int]]:
         """Return the best pairs, by the places of their features in the basis."""
         ground, sample = self.ground, self.sample
         own = replace(sample, offset=self.told).own[sample.held]
@@ -108,7 +135,7 @@ class Root:
         rows = self.rows[sample.held]
         place_of = {one.axis.feature: i for i, one in enumerate(ground.basis.features)}
         strength = {j: float(effect.std(axis=0).max()) for j, effect in self.effects()}
-        strong = sorted((j for j in place_of if j not in barred), key=lambda j: -strength[j])
+        strong = sorted((j for j in place_of if j not in self.barred), key=lambda j: -strength[j])
         fold = _two_at_least(ground.fold[rows])
         told = ranked(ground.X[rows], response, weight * curvature, fold, strong[:CANDIDATES])
         return [(place_of[i], place_of[j]) for _, i, j in told[:most]]
