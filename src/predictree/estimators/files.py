@@ -70,7 +70,12 @@ def save(model: Any, path: str | os.PathLike[str]) -> int:
     return len(content)
 
 
-def load(path: str | os.PathLike[str], *, trusted: Iterable[str | type] | None = None) -> Any:
+def load(
+    path: str | os.PathLike[str],
+    *,
+    trusted: Iterable[str | type] | None = None,
+    max_bytes: int | None = None,
+) -> Any:
     """Read a model that `save` wrote.
 
     Nothing is unpickled. Before anything is imported or built, every type in the file must be one
@@ -93,9 +98,10 @@ def load(path: str | os.PathLike[str], *, trusted: Iterable[str | type] | None =
     UntrustedTypeError
         If there are other types in the file; ``types`` names them.
     DamagedModelError
-        If it is not a model, is incomplete or contradicts itself, or comes from a newer version.
+        If it is not a model, is incomplete or contradicts itself, comes from a newer version, or
+        would take more than ``max_bytes``.
     """
-    return loads(Path(path).read_bytes(), trusted=trusted)
+    return loads(Path(path).read_bytes(), trusted=trusted, max_bytes=max_bytes)
 
 
 def dumps(estimator: Any) -> bytes:
@@ -109,9 +115,14 @@ def dumps(estimator: Any) -> bytes:
     return archive.dumps(estimator.model_)
 
 
-def loads(content: bytes, *, trusted: Iterable[str | type] | None = None) -> Any:
+def loads(
+    content: bytes,
+    *,
+    trusted: Iterable[str | type] | None = None,
+    max_bytes: int | None = None,
+) -> Any:
     """Return the estimator of which `dumps` returned the content."""
-    return archive.loads(content, around, trusted=trusted)
+    return archive.loads(content, around, trusted=trusted, max_bytes=max_bytes)
 
 
 def around(model: Model | SurvivalModel) -> Any:

@@ -41,11 +41,13 @@ T = TypeVar("T")
 PROTOCOL = 4
 HEADER, SCHEMA, SUMMARY = "predictree.json", "schema.json", "summary.json"
 FORMAT = "predictree model"
-MAX_BYTES = 8 << 30  # of everything in a file, unpacked
-MAX_SCHEMA = 1 << 30  # of the description, unpacked
+MAX_BYTES, SHARE = 1 << 30, 50  # by default loading may take so much, or so many times the file
 MAX_HEADER = 1 << 16
-MAX_SUMMARY = 1 << 28
 MAX_MEMBERS = 1_000_000
+COPIES = 2  # of an array while it is read
+COSTS = {b"{": 300, b"[": 100, b",": 64, b"\\u": 100, b"__loader__": 1500}
+"""Bytes that a description takes once it is read, by what occurs in it."""
+AT_ONCE = 1 << 20  # bytes of a description that are looked at
 WITHIN = -1  # the size of a node that is still being counted: it must not occur within itself
 
 TRUSTED = (
@@ -68,20 +70,7 @@ UNCHECKED = tuple(
 
 def dumps(model: Model | SurvivalModel) -> bytes:
     """Return the content of a file that holds a model."""
-    skops = _skops()
-    try:
-        content = skops.dumps(to_record(model), compression=zipfile.ZIP_DEFLATED)
-    except Exception as error:
-        raise InvalidInputError(
-            f"a learner of this model cannot be saved ({error}): use joblib.dump instead, whose "
-            "files you must not load from a source that you do not trust"
-        ) from error
-    buffer = io.BytesIO(content)
-    with zipfile.ZipFile(buffer, "a", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr(HEADER, json.dumps(_header()))
-        archive.writestr(SUMMARY, json.dumps(summarise(model)))
-        _check_members(archive)
-    return buffer.getvalue()
+    return _packed(model, zipfile.ZIP_DEFLATED, {SUMMARY: json.dumps(summarise(model))})
 
 
 def loads(
@@ -89,24 +78,53 @@ def loads(
     build: Callable[[Model | SurvivalModel], T],
     *,
     trusted: Iterable[str | type] | None = None,
+    max_bytes: int | None = None,
 ) -> T:
     """Return what is built around the model of which `dumps` returned the content."""
+    names, limit = names_of(trusted), _limit_of(max_bytes, len(content))
+
+    def built(model: Any) -> T:
+        check_model(model)
+        return build(model)
+
+    found, header = _unpacked(content, names, limit, built)
+    _warn_of_versions(header)
+    return found
+
+
+def _packed(value: Any, compression: int, more: Mapping[str, str]) -> bytes:
+    """Return the content of a file that holds a value, and further members."""
     skops = _skops()
-    names = [_name_of(kind) for kind in trusted or ()]
     try:
-        header, types = _look_at(content)
+        content = skops.dumps(to_record(value), compression=compression)
+    except Exception as error:
+        raise InvalidInputError(
+            f"a learner of this model cannot be saved ({error}): use joblib.dump instead, whose "
+            "files you must not load from a source that you do not trust"
+        ) from error
+    buffer = io.BytesIO(content)
+    with zipfile.ZipFile(buffer, "a", compression) as archive:
+        for name, text in {HEADER: json.dumps(_header()), **more}.items():
+            archive.writestr(name, text)
+        _check_members(archive)
+    return buffer.getvalue()
+
+
+def _unpacked(
+    content: bytes, names: list[str], limit: int, build: Callable[[Any], T]
+) -> tuple[T, dict[str, Any]]:
+    """Return what is built of the value in a file, and the file's header."""
+    skops = _skops()
+    try:
+        header, types = _look_at(content, limit)
         _check_types(types.intersection(UNCHECKED), names)
         record = _build(skops, content, [*TRUSTED, *names])
         check_compiled(record)
-        model = from_record(record)
-        check_model(model)
-        found = build(model)
+        return build(from_record(record)), header
     except (DamagedModelError, UntrustedTypeError):
         raise
     except Exception as error:
         raise _unreadable(error) from error
-    _warn_of_versions(header)
-    return found
 
 
 def summary_of(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -125,7 +143,9 @@ def summary_of(path: str | os.PathLike[str]) -> dict[str, Any]:
         with zipfile.ZipFile(path) as archive:
             sizes = _check_members(archive)
             _read_header(archive, sizes)
-            _require(sizes.get(SUMMARY, MAX_SUMMARY + 1) <= MAX_SUMMARY, f"it has no {SUMMARY}")
+            _require(SUMMARY in sizes, f"it has no {SUMMARY}")
+            limit = _limit_of(None, os.path.getsize(path))
+            _check_cost(_cost_of_text(archive, SUMMARY, limit), limit)
             summary = json.loads(archive.read(SUMMARY))
     except (DamagedModelError, OSError):
         raise
@@ -174,26 +194,59 @@ def _header() -> dict[str, Any]:
     }
 
 
-def _look_at(content: bytes) -> tuple[dict[str, Any], set[str]]:
+def _look_at(content: bytes, limit: int) -> tuple[dict[str, Any], set[str]]:
     """Check the shape of a file, without building anything; return its header and its types."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         sizes = _check_members(archive)
         header = _read_header(archive, sizes)
-        _require(sizes.get(SCHEMA, MAX_SCHEMA + 1) <= MAX_SCHEMA, f"it has no {SCHEMA}")
-        types = Nodes().types_of(json.loads(archive.read(SCHEMA)))
+        _require(SCHEMA in sizes, f"it has no {SCHEMA}")
+        cost = _cost_of_text(archive, SCHEMA, limit)
+        _check_cost(cost, limit)
+        nodes = Nodes(sizes)
+        types = nodes.types_of(json.loads(archive.read(SCHEMA)))
+        _check_cost(cost + nodes.cost, limit)
         for name in sizes:
             if name.endswith(".npy"):
                 _check_array(archive, name)
     return header, types
 
 
+def _limit_of(max_bytes: int | None, size: int) -> int:
+    """Return how many bytes of memory a file of a size may take."""
+    if max_bytes is None:
+        return max(MAX_BYTES, SHARE * size)
+    if type(max_bytes) is not int or max_bytes <= 0:
+        raise InvalidInputError(f"max_bytes={max_bytes!r}: it must be a number of bytes, or None")
+    return max_bytes
+
+
+def _cost_of_text(archive: zipfile.ZipFile, name: str, limit: int) -> int:
+    """Return what a description takes once it is read, without reading more of it than may be."""
+    cost, last = 0, b""
+    with archive.open(name) as file:
+        while cost <= limit and (some := file.read(AT_ONCE)):
+            cost += COPIES * len(some)
+            for word, each in COSTS.items():
+                edge = last[len(last) - len(word) + 1 :] + some[: len(word) - 1]
+                cost += each * (some.count(word) + edge.count(word))
+            last = some
+    return cost
+
+
+def _check_cost(cost: int, limit: int) -> None:
+    if cost > limit:
+        raise DamagedModelError(
+            f"reading the file would take some {cost} bytes of memory or more, and at most {limit} "
+            "are allowed: if you trust whoever made it, load it with a larger max_bytes="
+        )
+
+
 def _check_members(archive: zipfile.ZipFile) -> dict[str, int]:
-    """Check number, names and sizes of the members, and return the sizes by name."""
+    """Check number and names of the members, and return their sizes, unpacked, by name."""
     members = archive.infolist()
     sizes = {member.filename: member.file_size for member in members}
     _require(len(members) <= MAX_MEMBERS, f"it has {len(members)} members")
     _require(len(sizes) == len(members), "two members have one name")
-    _require(sum(sizes.values()) <= MAX_BYTES, f"it unpacks to {sum(sizes.values())} bytes")
     known = (HEADER, SCHEMA, SUMMARY)
     odd = [name for name in sizes if name not in known and not name.endswith((".npy", ".bin"))]
     _require(not odd, f"it holds {odd[:1]}, which is neither an array nor a description")
@@ -240,10 +293,13 @@ class Nodes:
     """The nodes of a description, counted to see that it is as large as it looks.
 
     A node with the number of an earlier one stands for that. skops writes it out nevertheless; a
-    short stand-in for a large node, again and again, would unfold to any size.
+    short stand-in for a large node, again and again, would unfold to any size. So would a member
+    of the file that many nodes name: each of them reads it once more.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, members: Mapping[str, int]) -> None:
+        self.members = members
+        self.cost = 0  # of the members that are read
         self.sizes: dict[Any, int] = {}
         self.types: set[str] = set()
 
@@ -267,6 +323,8 @@ class Nodes:
         self.sizes[number] = WITHIN
         size = 1 + sum(map(self._count, state.values()))
         _require(number is None or before in (None, size), "its description contradicts itself")
+        if before is None or not number:  # skops remembers a node by its number, if it has one
+            self.cost += COPIES * self.members.get(state.get("file", ""), 0)
         self.sizes[number] = size
         return size
 
@@ -281,6 +339,18 @@ def _check_types(found: Iterable[str], trusted: list[str]) -> None:
     unknown = sorted(set(found).difference(trusted))
     if unknown:
         raise UntrustedTypeError(unknown)
+
+
+def names_of(trusted: Any) -> list[str]:
+    """Return the names of the types that a user trusts."""
+    kinds = [] if trusted is None else trusted
+    if isinstance(kinds, str | bytes | type) or not isinstance(kinds, Iterable):
+        raise InvalidInputError(f"trusted={kinds!r}: give a list of types or of their names")
+    kinds = list(kinds)
+    for kind in kinds:
+        if not isinstance(kind, str | type):
+            raise InvalidInputError(f"trusted has {kind!r}: it must be a type or the name of one")
+    return [_name_of(kind) for kind in kinds]
 
 
 def _name_of(kind: str | type) -> str:
