@@ -9,10 +9,12 @@ if TYPE_CHECKING:
     from predictree.estimators.files import load, save
     from predictree.estimators.survival import ToPsSurvival
     from predictree.explain import export_text
+    from predictree.run.checkpoint import Checkpoint
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Checkpoint",
     "ToPsClassifier",
     "ToPsRegressor",
     "ToPsSurvival",
@@ -24,6 +26,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Checkpoint": "run.checkpoint",
     "ToPsClassifier": "estimators.base",
     "ToPsRegressor": "estimators.base",
     "ToPsSurvival": "estimators.survival",

@@ -25,7 +25,10 @@ from predictree.data.datasets import make_regimes
 from predictree.errors import CheckpointError, CheckpointWarning, InvalidInputError
 from predictree.estimators import base
 from predictree.estimators.survival import ToPsSurvival
+from predictree.model import Constant
+from predictree.publish.files.models import ModelFiles
 from predictree.run.journal import FileJournal, Origin
+from predictree.run.lock import Lock
 
 MODES = {
     "mixtures": {"validation": 3},
@@ -145,6 +148,67 @@ def test_killed_at_random_moments_again_and_again(regimes, mode, tmp_path):
     assert_same(estimator(mode, checkpoint=tmp_path / "c").fit(X, y), plain, X)
 
 
+def two_ways():
+    """Rows of which trees are grown with and without pairs."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(300, 3))
+    product = np.where(X[:, 0] > 0, 3.0, -3.0) * X[:, 1] + 2 * X[:, 1] * X[:, 2]
+    return X, product + 0.1 * rng.normal(size=300)
+
+
+ADDITIVE = {"learners": "additive", "validation": 3, "max_depth": 2, "random_state": 0}
+LABELS = {
+    "values": (ToPsRegressor, lambda y: y),
+    "two classes": (ToPsClassifier, lambda y: y > 0),
+    "three classes": (ToPsClassifier, lambda y: np.digitize(y, [-1, 1])),
+}
+
+
+def assert_same_functions(model, other, X):
+    assert [list(tree) for tree in model.trees_] == [list(tree) for tree in other.trees_]
+    np.testing.assert_array_equal(model._scores(X), other._scores(X))
+    pairs = zip(model.tree_.predictors, other.tree_.predictors, strict=True)
+    for one, same in pairs:
+        for mine, its in zip(one.models, same.models, strict=True):
+            for curve, again in zip(mine.curves, its.curves, strict=True):
+                np.testing.assert_array_equal(curve.values, again.values)
+                np.testing.assert_array_equal(curve.variance, again.variance)
+
+
+def forbidden(*given, **more):
+    raise AssertionError("this was decided before")
+
+
+@pytest.mark.parametrize("labels", LABELS)
+def test_a_tree_of_additive_models_is_not_searched_for_again(labels, tmp_path, monkeypatch):
+    (kind, coded), (X, y) = LABELS[labels], two_ways()
+    plain = kind(**ADDITIVE).fit(X, coded(y))
+    first = kind(checkpoint=tmp_path, **ADDITIVE).fit(X, coded(y))
+    monkeypatch.setattr("predictree.grow.algorithm.argmin", forbidden)
+    again = kind(checkpoint=tmp_path, **ADDITIVE).fit(X, coded(y))
+    for model in (first, again):
+        assert_same_functions(model, plain, X)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_tree_of_additive_models_that_is_killed_goes_on(tmp_path):
+    """Both its ways, with and without pairs, have steps of their own."""
+    X, y = two_ways()
+    plain = ToPsRegressor(**ADDITIVE).fit(X, y)
+    assert len(plain.tree_) > 3
+
+    def doomed(n):
+        kill_at_write(n, after=n % 2 == 0)
+        ToPsRegressor(checkpoint=tmp_path / str(n), **ADDITIVE).fit(X, y)
+
+    n = 0
+    while outcome(in_a_process(partial(doomed, n))):
+        again = ToPsRegressor(checkpoint=tmp_path / str(n), **ADDITIVE).fit(X, y)
+        assert_same_functions(again, plain, X)
+        n += 5
+    assert n >= 25
+
+
 def test_without_a_seed_it_goes_on_with_the_folds_it_had(regimes, tmp_path):
     X, y = regimes
     one, two = (
@@ -217,9 +281,10 @@ def test_models_of_another_split_are_not_taken(tmp_path, marks):
 
 
 def test_models_are_known_by_their_rows(tmp_path):
-    with closing(FileJournal(tmp_path, {})) as journal:
-        journal.keep_models(Origin(2, 0, np.arange(5)), ("a model",))
-        assert journal.models(Origin(2, 0, np.arange(5))) == ("a model",)
+    with closing(FileJournal(tmp_path, {}, ModelFiles([], 1, 1))) as journal:
+        journal.keep_models(Origin(2, 0, np.arange(5)), (Constant(np.array([3.0])),))
+        (model,) = journal.models(Origin(2, 0, np.arange(5)))
+        assert model.scores(np.empty((1, 1))).tolist() == [[3.0]]
         for other in (
             Origin(3, 0, np.arange(5)),
             Origin(2, 1, np.arange(5)),
@@ -283,6 +348,62 @@ def test_rows_that_are_refused_leave_nothing_either(regimes, tmp_path):
         assert not (tmp_path / "c").exists()
 
 
+class Refusing:
+    """A callback that refuses to be used."""
+
+    def setup(self, *given, **more):
+        pass
+
+    def teardown(self, *given, **more):
+        pass
+
+    def on_fit_task_begin(self, *given, **more):
+        raise InvalidInputError("not with me")
+
+    def on_fit_task_end(self, *given, **more):
+        pass
+
+
+def test_a_callback_that_refuses_leaves_nothing(regimes, tmp_path):
+    pytest.importorskip("sklearn.callback")
+    model = ToPsRegressor("lr", max_depth=0, checkpoint=tmp_path / "c")
+    model.set_callbacks(Refusing())
+    with pytest.raises(InvalidInputError, match="not with me"):
+        model.fit(*regimes)
+    assert not (tmp_path / "c").exists()
+
+
+def fails(y_true, y_score):
+    raise ValueError("no such loss")
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_what_is_refused_once_it_has_begun_is_removed(regimes, there, tmp_path):
+    """Nobody knows before the first models are there that a loss of one's own fails."""
+    folder = tmp_path / "c"
+    if there:
+        (folder / "tree-7").mkdir(parents=True)
+    call = {"learners": "lr", "max_depth": 0, "random_state": 0, "checkpoint": folder}
+    with pytest.raises(InvalidInputError, match="no such loss"):
+        ToPsRegressor(loss=fails, **call).fit(*regimes)
+    assert sorted(path.name for path in tmp_path.rglob("*")) == (["c", "tree-7"] if there else [])
+    ToPsRegressor(**call | {"random_state": 1}).fit(*regimes)
+
+
+def refusing(*given):
+    raise InvalidInputError("not this time")
+
+
+def test_what_an_earlier_fit_has_written_is_not_removed(regimes, tmp_path, monkeypatch):
+    call = ToPsRegressor("lr", max_depth=0, random_state=0, checkpoint=tmp_path)
+    call.fit(*regimes)
+    before = sorted(tmp_path.rglob("*"))
+    monkeypatch.setattr(base, "freeze", refusing)
+    with pytest.raises(InvalidInputError, match="not this time"):
+        call.fit(*regimes)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
 def test_another_version_does_not_go_on(regimes, tmp_path, monkeypatch):
     model = ToPsRegressor("lr", max_depth=0, random_state=0, checkpoint=tmp_path)
     model.fit(*regimes)
@@ -342,7 +463,7 @@ DIGEST = """
     import numpy as np
     from sklearn.compose import ColumnTransformer, make_column_selector
     from sklearn.tree import DecisionTreeRegressor
-    from predictree.run.journal import digest_of
+    from predictree.run.digests import digest_of
 
     def odd(k):
         return lambda x: x in {"a", "b", "c", k}
@@ -437,11 +558,11 @@ def test_damaged_files_are_refused(regimes, finished, suffix, damage):
 
 def test_two_fits_do_not_share_a_folder(regimes, finished):
     call, _, folder = finished
-    fcntl = pytest.importorskip("fcntl")
-    with (folder / "journal").open("rb") as other:
-        fcntl.flock(other, fcntl.LOCK_EX)
-        with pytest.raises(CheckpointError, match="another fit is writing"):
-            call.fit(*regimes)
+    pytest.importorskip("fcntl")
+    told = rf"another fit is writing .*process {os.getpid()} on .* for a second"
+    with Lock(folder.parent / "lock"), pytest.raises(CheckpointError, match=told):
+        call.fit(*regimes)
+    call.fit(*regimes)
 
 
 @pytest.mark.parametrize("room", [3, 6], ids=["at the root", "at a split"])
@@ -461,6 +582,26 @@ def test_on_a_full_disk_the_fit_goes_on(regimes, room, tmp_path, monkeypatch):
         model = estimator("mixtures", checkpoint=tmp_path / "c").fit(X, y)
     assert_same(model, plain, X)
     monkeypatch.undo()
+    assert_same(estimator("mixtures", checkpoint=tmp_path / "c").fit(X, y), plain, X)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize("room", [100, 2000, 5000, 9000])
+def test_where_files_may_not_grow_the_fit_goes_on(regimes, room, tmp_path):
+    """The system itself refuses, in the middle of a write: what was begun stays in no buffer."""
+    resource = pytest.importorskip("resource")
+    X, y = regimes
+    plain = estimator("mixtures").fit(X, y)
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+
+    def limited():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (room, limit))
+        with pytest.warns(CheckpointWarning, match="cannot be written"):
+            model = estimator("mixtures", checkpoint=tmp_path / "c").fit(X, y)
+        assert_same(model, plain, X)
+        os.kill(os.getpid(), signal.SIGTERM)  # it came to its end
+
+    assert outcome(in_a_process(limited))
     assert_same(estimator("mixtures", checkpoint=tmp_path / "c").fit(X, y), plain, X)
 
 

@@ -89,10 +89,14 @@ from predictree.model.outputs import Labels, probabilities
 from predictree.model.schema import Schema
 from predictree.model.tree import FloatArray, IntArray, Tree
 from predictree.model.views import View
+from predictree.publish.files.archive import need_skops
+from predictree.publish.files.models import ModelFiles
 from predictree.publish.report import write
+from predictree.run.checkpoint import Begun, Checkpoint
 from predictree.run.clock import FOREVER, Clock
+from predictree.run.digests import digest_of
 from predictree.run.guard import Failure
-from predictree.run.journal import Checkpoint, Journal, digest_of
+from predictree.run.journal import Journal
 from predictree.run.memory import MemoryLimit, bytes_of
 from predictree.run.progress import (
     All,
@@ -301,8 +305,9 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
         task = self._prepare(X, y, sample_weight, partition, groups, fit_params)
         context = self._init_callbacks(X, y, task)
         grown: list[Grown] = []
-        while len(grown) < task.n_trees and not (grown and task.is_over(grown[-1])):
-            grown.append(self._grow(task, grown, context))
+        with task.begun() as begun:
+            while len(grown) < task.n_trees and not (grown and task.is_over(grown[-1])):
+                grown.append(self._grow(task, begun, grown, context))
         fitted = self._fitted(task, grown)
         _warn_of(fitted["model_"].account.failures)
         self.__dict__.pop("feature_names_in_", None)
@@ -321,7 +326,7 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
         table = read_table(X, y, sample_weight, self._task, self.feature_roles, self)
         columns = _columns_of(X)
         _warn_of_rare_classes(table)
-        checkpoint = None if self.checkpoint is None else Checkpoint(self.checkpoint)
+        checkpoint = None if self.checkpoint is None else Checkpoint.of(self.checkpoint)
         entropy = self._entropy()
         if checkpoint is not None:
             entropy = checkpoint.entropy(entropy, self.random_state is not None)
@@ -355,7 +360,7 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
         with Executor(self.n_jobs, task.clock, self.learner_timeout):
             pass
         if task.checkpoint is not None:
-            task.checkpoint.begin(task.entropy)
+            need_skops()
 
     def plan(
         self,
@@ -441,20 +446,21 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
         n_train = len(X) if self.refit else ceil(share * len(X))
         return limit.sieve(learners, X, table.y, n_train)
 
-    def _grow(self, task: Task, before: list[Grown], context: Any) -> Grown:
+    def _grow(self, task: Task, begun: Begun | None, before: list[Grown], context: Any) -> Grown:
         """Grow the next tree: partition, search, weigh, freeze."""
         problem = task.problem(len(before), WAYS[self._way].pools)
         watcher = self._watcher(task, before, context)
         with (
-            closing(self._journal(task, len(before), problem)) as journal,
+            closing(self._journal(task, begun, len(before), problem)) as journal,
             Executor(self.n_jobs, task.clock, self.learner_timeout) as executor,
         ):
             fits = Fits(problem.shared(executor), executor, journal)
-            growths = []
+            growths: list[Growth] = []
             for way in self.methods_of(fits, task.recipe):
+                steps = Steps(way, fits, len(growths))
                 growths.append(growth := Growth(fits, way.finish))
                 with watcher.watching(growth):
-                    for _ in watch(_decisions(way, growth, task.clock), growth, watcher):
+                    for _ in watch(_decisions(steps, growth, task.clock), growth, watcher):
                         pass
             stopped = growths[-1].stopped or ("time_limit" if task.clock.is_late else None)
             return self._frozen(problem, best_of(growths), stopped)
@@ -478,11 +484,13 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
         failures = ledger.failures(growth.id_of)
         return Grown(tree, problem, seen, failures, ledger.fits, stopped)
 
-    def _journal(self, task: Task, tree: int, problem: Problem) -> Journal:
+    def _journal(self, task: Task, begun: Begun | None, tree: int, problem: Problem) -> Journal:
         """Return what remembers the growth of one tree."""
-        if task.checkpoint is None:
+        if begun is None:
             return Journal()
-        return task.checkpoint.journal(tree, self._identity(problem, task.recipe))
+        learners = [learner.estimator for learner in problem.learners]
+        files = ModelFiles(learners, problem.X.shape[1], problem.n_outputs)
+        return begun.journal(tree, self._identity(problem, task.recipe), files)
 
     def _identity(self, problem: Problem, recipe: Recipe) -> dict[str, str]:
         """Return digests of everything that a tree depends on, by name."""
@@ -499,6 +507,7 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
             "loss": digest_of(problem.loss.name, None if isinstance(self.loss, str) else self.loss),
             "search": digest_of(recipe.races),
             "weights": digest_of(self.weights, recipe.strength),
+            "interactions": digest_of(recipe.interactions),
             "limits": digest_of(list(asdict(limits).items())),
             "min_gain_se (by default it depends on the number of trees)": digest_of(recipe.demand),
             "interactions": digest_of(recipe.interactions),
@@ -1102,11 +1111,11 @@ feature_names_in_
         return resolve_loss(loss, self._task, classes)
 
 
-def _decisions(way: Way, growth: Growth, clock: Clock) -> Iterator[Decision]:
+def _decisions(steps: Steps, growth: Growth, clock: Clock) -> Iterator[Decision]:
     """Plant the root of a tree, and return what becomes of its leaves by one method."""
-    fits = growth.fits
+    fits, way = growth.fits, steps.method
     root = growth.plant(way.combine.plant(Rows.of(fits.problem)))
-    choose = fits.journal.remembering(partial(best_split, method=way), Steps(way, fits))
+    choose = fits.journal.remembering(partial(best_split, method=way), steps)
     return clock.until(grow(root, choose))
 
 

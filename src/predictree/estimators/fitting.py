@@ -1,6 +1,7 @@
 """One fit between its two ends: what it is to do, and what it has grown."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,8 +16,8 @@ from predictree.losses.judging import Evidence
 from predictree.model.account import FitCount, FitFailure
 from predictree.model.imputation import Imputation
 from predictree.model.tree import FloatArray, Tree
+from predictree.run.checkpoint import Begun, Checkpoint
 from predictree.run.clock import FOREVER, Clock
-from predictree.run.journal import Checkpoint
 
 Imputations = list[tuple[Imputation | None, FloatArray]]
 
@@ -50,6 +51,10 @@ class Task:
     start: float
     clock: Clock
     checkpoint: Checkpoint | None
+
+    def begun(self) -> AbstractContextManager[Begun | None]:
+        """Hold the checkpoint of the fit, if it has one."""
+        return self.checkpoint.begun(self.entropy) if self.checkpoint else nullcontext()
 
     def is_over(self, last: Grown) -> bool:
         """Whether no further tree is to be grown."""

@@ -12,6 +12,7 @@ from predictree.data.partition import are_splits, check_fractions, is_splitter
 from predictree.errors import InvalidInputError
 from predictree.grow.rows import Limits
 from predictree.model.schema import Column, Schema
+from predictree.run.checkpoint import Checkpoint
 from predictree.run.memory import bytes_of
 
 COUNTS = {
@@ -52,8 +53,10 @@ def limits_of(model: Any) -> Limits:
         check_number("max_depth", model.max_depth, Integral, 0)
     if not isinstance(model.refit, bool | np.bool_):
         raise InvalidInputError(f"refit={model.refit!r}: it must be True or False")
-    if not (model.checkpoint is None or isinstance(model.checkpoint, (str, PathLike))):
-        raise InvalidInputError(f"checkpoint={model.checkpoint!r}: it must be a folder or None")
+    if not isinstance(model.checkpoint, str | PathLike | Checkpoint | None):
+        raise InvalidInputError(
+            f"checkpoint={model.checkpoint!r}: it must be a folder, a Checkpoint or None"
+        )
     if not (model.n_jobs is None or (isinstance(model.n_jobs, Integral) and model.n_jobs != 0)):
         raise InvalidInputError(
             f"n_jobs={model.n_jobs!r}: it must be a whole number other than 0, or None"

@@ -1,7 +1,6 @@
 """ToPsSurvival: trees of predictors for the probability of an event by each of several horizons."""
 
 import warnings
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -31,6 +30,7 @@ from predictree.estimators.survival.outcome import (
 from predictree.learners.adapter import take_rows
 from predictree.model import SurvivalModel
 from predictree.model.tree import BoolArray, FloatArray, IntArray
+from predictree.run.checkpoint import Checkpoint
 
 HORIZON = "log(horizon)"  # the further feature of a shared tree
 COMPETING = ("censoring", "event", "class")
@@ -267,7 +267,8 @@ def _copy(template: ToPsClassifier, horizon: int) -> ToPsClassifier:
     """Return the estimator of one horizon; a checkpoint has a folder for each."""
     copy: ToPsClassifier = clone(template)
     if copy.checkpoint is not None:
-        copy.set_params(checkpoint=Path(copy.checkpoint) / f"horizon-{horizon}")
+        folder = Checkpoint.of(copy.checkpoint).inside(f"horizon-{horizon}")
+        copy.set_params(checkpoint=folder)
     return copy
 
 

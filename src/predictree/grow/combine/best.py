@@ -83,7 +83,7 @@ class Best:
 
     def recalled(self, leaf: Leaf, side: Side, lead: Key, arrays: Arrays) -> Candidate:
         """Return the candidate that was chosen in an earlier run."""
-        return next(h for h in side.pool if h.key == lead)
+        return {h.key: h for h in side.pool}[lead]
 
     def kept(self, choice: Choice) -> Choice:
         """Keep what a choice of an earlier run answers with."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from predictree.grow.leaf import Choice, Found, Key, Leaf, Side, Trial, joined
+from predictree.grow.plain import require, table
 from predictree.grow.problem import ROOT_PATH, Problem
 from predictree.grow.rows import Rows
 from predictree.learners.forms.additive.basis import LEVELS, LINEAR, MISSING, SMOOTH, Sizes
@@ -24,6 +25,7 @@ from predictree.model.tree import BoolArray, FloatArray, IntArray
 from predictree.run.journal import Arrays
 
 ADDITIVE, LINEAR_LEARNER, CONSTANT = range(3)  # the places of the learners
+EFFECTS = ("values", "variance")  # of a curve
 SMOOTH_PARTS = 10  # of a feature in a correction
 
 
@@ -87,8 +89,10 @@ class Sum:
         return replace(self, scores=self.scores[kept])
 
     def arrays(self) -> Arrays:
-        """Return nothing: corrections are soon fitted again."""
-        return {}
+        """Return its curves, and what all models say of the rows; pairs are the root's."""
+        curves = self.function.curves
+        effects = {name: np.concatenate([getattr(c, name) for c in curves]) for name in EFFECTS}
+        return {"told": self.told, "intercept": self.function.intercept, **effects}
 
 
 def sum_of(leaf: Leaf) -> Sum:
@@ -190,8 +194,21 @@ class Correction:
         return Choice.of(leaf, found)
 
     def recalled(self, leaf: Leaf, side: Side, lead: Key, arrays: Arrays) -> Sum:
-        """Return what a side answered with in an earlier run: the same rows have one correction."""
-        return self._corrected(leaf, side)
+        """Return what a side answered with in an earlier run."""
+        parent = sum_of(leaf)
+        forms = {(side.path, form) for form in (ADDITIVE, LINEAR_LEARNER, CONSTANT)}
+        require(lead in forms | {parent.lead}, "its form")
+        told = table(arrays["told"], (len(side.rows.all), *parent.told.shape[1:]))
+        ends = np.cumsum([len(curve.values) for curve in parent.function.curves])
+        shape = (int(ends[-1]), len(parent.function.intercept))
+        effects = [np.split(table(arrays[name], shape), ends[:-1]) for name in EFFECTS]
+        curves = tuple(
+            replace(curve, values=values, variance=variance)
+            for curve, values, variance in zip(parent.function.curves, *effects, strict=True)
+        )
+        intercept = table(arrays["intercept"], parent.function.intercept.shape)
+        function = replace(parent.function, intercept=intercept, curves=curves)
+        return self._answer(side.rows, function, told, lead)
 
     def kept(self, choice: Choice) -> Choice:
         """Keep a choice of an earlier run: its answers are all there is."""

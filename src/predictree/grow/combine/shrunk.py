@@ -21,6 +21,7 @@ from predictree.grow.combine.mixture import (
 )
 from predictree.grow.fits import Fits
 from predictree.grow.leaf import Choice, Found, Key, Leaf, Pool, Side, Trial, joined
+from predictree.grow.plain import require, table
 from predictree.grow.problem import ROOT_PATH
 from predictree.grow.rows import Limits, Rows
 from predictree.grow.search.trials import Trials
@@ -78,7 +79,14 @@ class Shrunk:
 
     def recalled(self, leaf: Leaf, side: Side, lead: Key, arrays: Arrays) -> Mixture:
         """Return the mixture that was found in an earlier run."""
-        return mixture_of(leaf).recalled(lead, arrays)
+        parent, n_keys = mixture_of(leaf), len(arrays["keys"])
+        table(arrays["scores"], (len(side.rows.v1), leaf.rows.problem.n_outputs))
+        weights = table(arrays["weights"], (n_keys,))
+        by_fold = table(arrays["by_fold"], (len(parent.by_fold), n_keys))
+        require(bool((weights >= 0).all() and (by_fold >= 0).all()), "its weights")
+        mixture = parent.recalled(lead, arrays)
+        require({lead, *(h.key for h in side.pool)} <= {*mixture.weights}, "what is mixed")
+        return mixture
 
     def kept(self, choice: Choice) -> Choice:
         """Return a choice of an earlier run: its models are fitted in the end."""

@@ -16,6 +16,7 @@ import os
 import warnings
 import zipfile
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -70,7 +71,7 @@ UNCHECKED = tuple(
 
 def dumps(model: Model | SurvivalModel) -> bytes:
     """Return the content of a file that holds a model."""
-    return _packed(model, zipfile.ZIP_DEFLATED, {SUMMARY: json.dumps(summarise(model))})
+    return packed(model, zipfile.ZIP_DEFLATED, {SUMMARY: json.dumps(summarise(model))})
 
 
 def loads(
@@ -81,20 +82,22 @@ def loads(
     max_bytes: int | None = None,
 ) -> T:
     """Return what is built around the model of which `dumps` returned the content."""
-    names, limit = names_of(trusted), _limit_of(max_bytes, len(content))
+    names, limit = names_of(trusted), limit_of(max_bytes, len(content))
 
     def built(model: Any) -> T:
         check_model(model)
         return build(model)
 
-    found, header = _unpacked(content, names, limit, built)
+    found, header = unpacked(content, names, limit, built)
     _warn_of_versions(header)
     return found
 
 
-def _packed(value: Any, compression: int, more: Mapping[str, str]) -> bytes:
+def packed(
+    value: Any, compression: int = zipfile.ZIP_STORED, more: Mapping[str, str] | None = None
+) -> bytes:
     """Return the content of a file that holds a value, and further members."""
-    skops = _skops()
+    skops = need_skops()
     try:
         content = skops.dumps(to_record(value), compression=compression)
     except Exception as error:
@@ -104,17 +107,17 @@ def _packed(value: Any, compression: int, more: Mapping[str, str]) -> bytes:
         ) from error
     buffer = io.BytesIO(content)
     with zipfile.ZipFile(buffer, "a", compression) as archive:
-        for name, text in {HEADER: json.dumps(_header()), **more}.items():
+        for name, text in {HEADER: json.dumps(_header()), **(more or {})}.items():
             archive.writestr(name, text)
         _check_members(archive)
     return buffer.getvalue()
 
 
-def _unpacked(
+def unpacked(
     content: bytes, names: list[str], limit: int, build: Callable[[Any], T]
 ) -> tuple[T, dict[str, Any]]:
     """Return what is built of the value in a file, and the file's header."""
-    skops = _skops()
+    skops = need_skops()
     try:
         header, types = _look_at(content, limit)
         _check_types(types.intersection(UNCHECKED), names)
@@ -144,7 +147,7 @@ def summary_of(path: str | os.PathLike[str]) -> dict[str, Any]:
             sizes = _check_members(archive)
             _read_header(archive, sizes)
             _require(SUMMARY in sizes, f"it has no {SUMMARY}")
-            limit = _limit_of(None, os.path.getsize(path))
+            limit = limit_of(None, Path(path).stat().st_size)
             _check_cost(_cost_of_text(archive, SUMMARY, limit), limit)
             summary = json.loads(archive.read(SUMMARY))
     except (DamagedModelError, OSError):
@@ -155,12 +158,13 @@ def summary_of(path: str | os.PathLike[str]) -> dict[str, Any]:
     return dict(summary)
 
 
-def _skops() -> Any:
+def need_skops() -> Any:
+    """Return what writes and reads the objects of other libraries, or say how to get it."""
     try:
         import skops.io  # noqa: PLC0415 -- an extra
     except ImportError as error:
         raise MissingExtraError(
-            "saving and loading models needs skops: pip install 'predictree[persist]'"
+            "models in files, and checkpoints, need skops: pip install 'predictree[persist]'"
         ) from error
     return skops.io
 
@@ -211,7 +215,12 @@ def _look_at(content: bytes, limit: int) -> tuple[dict[str, Any], set[str]]:
     return header, types
 
 
-def _limit_of(max_bytes: int | None, size: int) -> int:
+def types_in(content: bytes, limit: int) -> set[str]:
+    """Return the names of the types in a file, of which nothing is built."""
+    return _look_at(content, limit)[1]
+
+
+def limit_of(max_bytes: int | None, size: int) -> int:
     """Return how many bytes of memory a file of a size may take."""
     if max_bytes is None:
         return max(MAX_BYTES, SHARE * size)

@@ -227,11 +227,11 @@ def _check_outputs(model: Model, tree: Tree) -> None:
         known = isinstance(predictor, Predictor) and isinstance(predictor.models, tuple)
         require(known and type(predictor.learner) is str, "a predictor")
         for fitted in predictor.models:
-            _check_fitted(fitted, len(model.schema.columns), n_outputs)
+            check_fitted(fitted, len(model.schema.columns), n_outputs)
 
 
-def _check_fitted(model: Any, n_features: int, n_outputs: int) -> None:
-    """Check one model of a predictor."""
+def check_fitted(model: Any, n_features: int, n_outputs: int) -> None:
+    """Raise unless one model of a predictor answers for so many outputs."""
     while isinstance(model, SeenBy):
         _check_view(model.view, n_features)
         model = model.model
