@@ -1,5 +1,6 @@
 import io
 import json
+import os
 import pickle
 import stat
 import sys
@@ -324,33 +325,18 @@ def test_without_skops_the_extra_is_named(monkeypatch, fitted, tmp_path):
             attempt()
 
 
-class Full(io.BytesIO):
-    """A file on a disk with room for a thousand bytes."""
-
-    def __init__(self, file, error):
-        self.file, self.error = file, error
-
-    def __enter__(self):
-        self.file.__enter__()
-        return self
-
-    def __exit__(self, *exception):
-        return self.file.__exit__(*exception)
-
-    def write(self, content):
-        self.file.write(content[:1000])
-        self.file.flush()
-        raise self.error
-
-
 @pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
 @pytest.mark.parametrize("old", [None, b"the old model"])
 def test_a_full_disk_or_an_interrupt_leaves_the_old_file(monkeypatch, tmp_path, fitted, error, old):
-    path = tmp_path / "model"
+    path, real = tmp_path / "model", os.write
     if old is not None:
         path.write_bytes(old)
-    opened = type(path).open
-    monkeypatch.setattr(type(path), "open", lambda *args: Full(opened(*args), error))
+
+    def full(descriptor, content):
+        real(descriptor, content[:1000])
+        raise error
+
+    monkeypatch.setattr(os, "write", full)
     with pytest.raises(type(error)):
         save(fitted, path)
     monkeypatch.undo()

@@ -3,6 +3,7 @@
 import io
 import json
 import sys
+import tracemalloc
 import zipfile
 from contextlib import suppress
 from copy import deepcopy
@@ -22,12 +23,17 @@ from sklearn.preprocessing import StandardScaler
 
 from conftest import FILES
 from predictree import ToPsClassifier, ToPsRegressor, export_text, load
-from predictree.errors import DamagedModelError, PredictreeError, UntrustedTypeError
+from predictree.errors import (
+    DamagedModelError,
+    InvalidInputError,
+    PredictreeError,
+    UntrustedTypeError,
+)
 from predictree.estimators.files import dumps, loads
 from predictree.estimators.survival import ToPsSurvival
 from predictree.publish.files import archive as persistence
 from predictree.publish.files import soundness
-from predictree.publish.files.archive import HEADER, SCHEMA
+from predictree.publish.files.archive import HEADER, SCHEMA, SUMMARY, summary_of
 from predictree.publish.files.compiled import check_compiled
 from predictree.publish.files.records import to_record
 
@@ -321,12 +327,120 @@ def test_arrays_are_read_from_the_members_that_were_checked():
 
 @pytest.mark.parametrize(
     ("limit", "value", "message"),
-    [("MAX_BYTES", 1000, "unpacks to"), ("MAX_MEMBERS", 3, "members"), ("MAX_SCHEMA", 9, SCHEMA)],
+    [("MAX_HEADER", 9, HEADER), ("MAX_MEMBERS", 3, "members")],
 )
 def test_files_have_limits(monkeypatch, limit, value, message):
     monkeypatch.setattr(persistence, limit, value)
     with pytest.raises(DamagedModelError, match=message):
         read(CONTENT)
+
+
+TOO_MUCH = r"would take some \d+ bytes of memory or more, and at most .* larger max_bytes="
+
+
+def peak(work):
+    """Return the most memory that some work takes."""
+    tracemalloc.start()
+    try:
+        with suppress(DamagedModelError):
+            work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def least(content):
+    """Return the least max_bytes with which a file is read."""
+    low, high = 0, 1 << 32
+    while high - low > 1:
+        middle = (low + high) // 2
+        try:
+            loads(content, max_bytes=middle)
+        except DamagedModelError:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def test_reading_a_file_takes_no_more_than_is_allowed():
+    allowed = least(CONTENT)
+    assert peak(lambda: loads(CONTENT, max_bytes=allowed)) < allowed
+    with pytest.raises(DamagedModelError, match=TOO_MUCH):
+        loads(CONTENT, max_bytes=allowed - 1)
+
+
+def test_a_larger_file_is_allowed_more(monkeypatch):
+    monkeypatch.setattr(persistence, "MAX_BYTES", 1000)
+    with pytest.raises(DamagedModelError, match=TOO_MUCH):
+        loads(CONTENT)
+    monkeypatch.setattr(persistence, "SHARE", 1000)
+    is_same(loads(CONTENT))
+
+
+@pytest.mark.parametrize("value", [0, -1, 1.5, "1 GB", True])
+def test_odd_limits_are_refused(value):
+    with pytest.raises(InvalidInputError, match="max_bytes="):
+        loads(CONTENT, max_bytes=value)
+
+
+@pytest.mark.parametrize("numbered", [True, False], ids=["numbered", "without numbers"])
+def test_an_array_that_many_nodes_name_is_counted_as_often(numbered):
+    """A small file, whose one array is read once for every node that names it."""
+    zeros = npy(np.zeros(1_000_000))
+    bomb = [
+        node("NdArrayNode", "numpy", "ndarray", type="numpy", file="zeros.npy")
+        | {"__id__": 10**6 + i if numbered else None}
+        for i in range(400)
+    ]
+    schema = schema_of()
+    schema["content"]["account"] = sequence("list", *bomb)
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, member in (members() | {"zeros.npy": zeros}).items():
+            archive.writestr(name, json.dumps(schema) if name == SCHEMA else member)
+    content = buffer.getvalue()
+    assert len(content) < 100_000
+    with pytest.raises(DamagedModelError, match=TOO_MUCH):
+        read(content)
+    assert peak(lambda: loads(content)) < 10_000_000
+
+
+@pytest.mark.parametrize(
+    "inner", ["[],", "{},", '"a",', '"\\u00e9",', "1,", "1e5,", '{"a":0,"b":[1]},', '"{}",']
+)
+def test_a_description_that_is_larger_once_it_is_read_is_counted_so(inner):
+    text = f"[{inner * 100_000}0]"
+    assert peak(lambda: json.loads(text)) < cost(text)
+
+
+def cost(text):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a", text)
+    with zipfile.ZipFile(buffer) as archive:
+        return persistence._cost_of_text(archive, "a", 1 << 40)
+
+
+@pytest.mark.parametrize("name", [SCHEMA, SUMMARY])
+def test_a_description_is_not_read_before_its_cost_is_known(name, tmp_path, monkeypatch):
+    path = tmp_path / "model"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for member, given in (members() | {name: b"[" + b"[]," * 20_000_000 + b"0]"}).items():
+            archive.writestr(member, given)
+    for look in (load, summary_of):
+        if look is load or name == SUMMARY:
+            taken = peak(lambda look=look: look(path))
+            assert taken < 50_000_000
+    with pytest.raises(DamagedModelError, match=TOO_MUCH):
+        (load if name == SCHEMA else summary_of)(path)
+
+
+@pytest.mark.parametrize("trusted", ["os.system", b"os.system", str, [3], 3, {"a": None, 3: 1}])
+def test_only_a_list_of_names_and_types_is_trusted(trusted):
+    """A single word would be taken for its letters."""
+    with pytest.raises(InvalidInputError, match="trusted"):
+        loads(CONTENT, trusted=trusted)
 
 
 def test_trees_have_limits(monkeypatch):
@@ -340,7 +454,7 @@ def test_a_bomb_is_not_unpacked():
     with zipfile.ZipFile(buffer, "a", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("bomb.npy", bytes(10**6))
         archive.infolist()[-1].file_size = 10**12  # as the directory will say
-    with pytest.raises(DamagedModelError, match="unpacks to"):
+    with pytest.raises(DamagedModelError, match="cannot be read as a model"):
         read(buffer.getvalue())
 
 
