@@ -507,7 +507,6 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
             "loss": digest_of(problem.loss.name, None if isinstance(self.loss, str) else self.loss),
             "search": digest_of(recipe.races),
             "weights": digest_of(self.weights, recipe.strength),
-            "interactions": digest_of(recipe.interactions),
             "limits": digest_of(list(asdict(limits).items())),
             "min_gain_se (by default it depends on the number of trees)": digest_of(recipe.demand),
             "interactions": digest_of(recipe.interactions),
