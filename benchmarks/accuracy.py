@@ -116,7 +116,7 @@ def autogluon(args, name, split, task, X, y):
 
 def prefix(learners):
     """What names of fits begin with, to tell one portfolio's from another's."""
-    return "" if learners == "default" else f"{learners} "
+    return "" if learners == "strong" else f"{learners} "
 
 
 def variants(task, seed, args):
@@ -152,7 +152,7 @@ def run(args):
             X, y, X_test, y_test, task = split_of(args.data_dir, name, split, args.rows)
             everything = list(variants(task, split, args))
             if args.autogluon:
-                beside = "" if args.learners == "default" else f" beside {args.learners}"
+                beside = "" if args.learners == "strong" else f" beside {args.learners}"
                 fit = partial(autogluon, args, name, split, task)
                 everything.append((f"AutoGluon{beside}", fit))
             for what, fit in everything:
@@ -329,7 +329,7 @@ def main():
     parser.add_argument("--sets", nargs="*", choices=TARGETS, default=list(TARGETS))
     parser.add_argument("--splits", nargs="*", type=int, default=[0, 1, 2])
     parser.add_argument("--rows", type=int, default=4000)
-    parser.add_argument("--learners", default="default")
+    parser.add_argument("--learners", default="strong")
     parser.add_argument("--shrinkage", nargs="*", type=float, default=[300.0])
     parser.add_argument("--min-gain-se", nargs="*", default=["2.5"], metavar="ROOT[,BELOW]")
     parser.add_argument("--repeats", nargs="*", type=int, default=[])

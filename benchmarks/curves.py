@@ -97,7 +97,7 @@ def answers(name, split, args):
     n = len(X)
     X, y = np.vstack([X, X_test[: args.rows]]), np.append(y, y_test[: args.rows])
     kind = "regression" if task == "regression" else "classification"
-    learners = resolve_learners("default", kind)
+    learners = resolve_learners("strong", kind)
     learners += others(dict(learners), kind)
     portfolio = crc32(repr(learners).encode())
     path = args.cache / f"{name}-{split}-{args.rows}-{portfolio:08x}.npz"

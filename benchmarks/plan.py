@@ -41,7 +41,7 @@ def compare(make, X, y, learners, max_depth):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sets", nargs="*", choices=SETS, default=list(SETS))
-    parser.add_argument("--learners", nargs="*", default=["paper", "default"])
+    parser.add_argument("--learners", nargs="*", default=["paper", "strong"])
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     warm = np.random.default_rng(0).normal(size=(300, 3))  # compile before anything is timed

@@ -62,7 +62,7 @@ def main():
     args = parser.parse_args()
     known = {tuple(record["run"]): record for record in lines.read(args.out)}
     for task in LEARNERS:
-        for settings in ("default", "paper"):
+        for settings in ("strong", "paper"):
             runs = [(task, settings, seed, args.rows, args.noise) for seed in range(args.seeds)]
             for run in runs:
                 if run not in known:

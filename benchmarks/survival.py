@@ -118,7 +118,7 @@ def main():
     parser.add_argument("--data-dir", type=Path, required=True)
     parser.add_argument("--sets", nargs="*", choices=SETS, default=list(SETS))
     parser.add_argument("--rows", type=int, help="training rows at most")
-    parser.add_argument("--learners", default="default")
+    parser.add_argument("--learners", default="strong")
     parser.add_argument("--shared-tree", action="store_true")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)

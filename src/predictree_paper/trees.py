@@ -214,7 +214,7 @@ class CrossFitted:
         At 0 it is a stack.
     """
 
-    learners: str = "default"
+    learners: str = "strong"
     max_depth: int | None = None
 
     def __call__(self, work: Work) -> Answer:
@@ -244,7 +244,7 @@ def wide() -> list[tuple[str, Any]]:
     They are those that the default lacks: boosted deep trees, support vectors, a neural network.
     Features are scaled to [0, 1], as the paper does.
     """
-    kept = [pair for pair in resolve_learners("default", "classification") if pair[0] != "forest"]
+    kept = [pair for pair in resolve_learners("strong", "classification") if pair[0] != "forest"]
     support = CalibratedClassifierCV(untuned_svc(), ensemble=False, cv=3)
     return [
         *kept,

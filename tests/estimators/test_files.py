@@ -69,7 +69,7 @@ frame.loc[::9, "city"] = None
 survival = (value > -1, np.abs(value) + 0.1)
 
 
-def default(model):
+def strong(model):
     return model.set_params(**FEW)
 
 
@@ -82,9 +82,12 @@ def my_loss(y_true, y_score):
 
 
 MODELS = {
-    "default": lambda: default(ToPsClassifier(**LONE)).fit(X, two),
-    "default, regression": lambda: default(ToPsRegressor(**LONE)).fit(X, value),
-    "default, frame": lambda: default(ToPsClassifier(**LONE)).fit(frame, two),
+    "default, frame": lambda: ToPsClassifier(random_state=0).fit(frame, two),
+    "default, three classes": lambda: ToPsClassifier(random_state=0).fit(X, three),
+    "default, regression": lambda: ToPsRegressor(random_state=0).fit(X, value),
+    "strong": lambda: strong(ToPsClassifier("strong", **LONE)).fit(X, two),
+    "strong, regression": lambda: strong(ToPsRegressor("strong", **LONE)).fit(X, value),
+    "strong, frame": lambda: strong(ToPsClassifier("strong", **LONE)).fit(frame, two),
     "paper": lambda: paper(ToPsClassifier("paper", **LONE), "logitboost").fit(X, three),
     "paper, regression": lambda: paper(ToPsRegressor("paper", **LONE), "l2boost").fit(X, value),
     "exactly the paper": lambda: ToPsClassifier.paper("lr", random_state=0).fit(X, two),

@@ -150,7 +150,8 @@ def test_every_preset_exists_for_both_tasks():
 @pytest.mark.parametrize(
     ("learners", "message"),
     [
-        ("lasso", r"'lasso' is not a preset: use 'additive', 'default', 'boosted', 'lr', 'paper'"),
+        ("lasso", r"'lasso' is not a preset: use 'additive', 'strong', 'boosted', 'lr', 'paper'"),
+        ("default", "is now called 'strong'"),
         ([], "non-empty list"),
         (None, "non-empty list"),
         ([LinearRegression()], "must be a pair"),
@@ -220,6 +221,6 @@ def test_the_boosted_preset_adds_what_is_installed(task, monkeypatch):
     )
     default, boosted = (
         [name for name, _ in presets.resolve_learners(preset, task)]
-        for preset in ("default", "boosted")
+        for preset in ("strong", "boosted")
     )
     assert boosted == [*default, "lightgbm"]

@@ -191,7 +191,7 @@ def test_without_a_split_our_way_is_a_stack():
 
 
 def test_the_default_is_our_estimators():
-    assert ALGORITHMS["tops"].answer == CrossFitted("default")
+    assert ALGORITHMS["tops"].answer == CrossFitted("strong")
     w = work(n=120)
     model = ToPsClassifier(random_state=w.seed).fit(w.X, w.y)
     answer = ALGORITHMS["tops"].answer(w)
@@ -200,7 +200,7 @@ def test_the_default_is_our_estimators():
 
 def test_the_wider_portfolio_has_kinds_that_the_default_lacks():
     names = {name for name, _ in wide()}
-    ours = {name for name, _ in resolve_learners("default", "classification")}
+    ours = {name for name, _ in resolve_learners("strong", "classification")}
     assert ours - names == {"forest"}
     assert names - ours == {"deep boosting", "support vectors", "neural net"}
     answer = ALGORITHMS["tops-wide"].answer(work(n=120, loss="error"))

@@ -88,7 +88,7 @@ def show(example: Example) -> None:
     print_title(example.title)
     for seed in range(N_SPLITS):
         X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.3, random_state=seed)
-        for name, learners in (("ToPs/LR", "lr"), ("default", "default")):
+        for name, learners in (("ToPs/LR", "lr"), ("strong", "strong")):
             model = judge.estimator(learners, random_state=seed, n_jobs=-1, **example.settings)
             model.fit(X_train, y_train)
             if seed == 0:
@@ -96,7 +96,7 @@ def show(example: Example) -> None:
                 print(fill(str(model.verdict_), WIDTH))
             answer = getattr(model, judge.predict)(X_test)
             results.setdefault(name, []).append(judge.score(y_test, answer))
-        for name, estimator in resolve_learners("default", task):
+        for name, estimator in resolve_learners("strong", task):
             answer = base_learner(name, estimator, task, X_train, y_train, X_test)
             results.setdefault(name, []).append(judge.score(y_test, answer))
     print_table(judge.measure, results)

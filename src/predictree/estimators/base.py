@@ -135,7 +135,7 @@ class _TreesOfPredictors(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta)
 
     def __init__(
         self,
-        learners: Any = "default",
+        learners: Any = "additive",
         *,
         loss: Any = "auto",
         validation: Any = 5,
@@ -873,14 +873,20 @@ class ToPsClassifier(ClassifierMixin, _TreesOfPredictors):  # type: ignore[misc]
     what the learners, trained on both sides, predict for rows that they did not see; a prediction
     is a learned convex combination of the predictors trained along the row's path.
 
-    By default the tree is cross-fitted and starts as a stack: at the root it combines all learners,
-    and every node below departs from its parent's combination as far as its rows warrant. `paper`
-    gives the paper's construction instead, with three parts and one predictor a node.
+    By default it is a readable tree of additive models: the root is one curve for every column,
+    and pairs of columns where they pay; a region is its parent and a small correction of some of
+    these curves, so that every leaf is one additive model. With several learners, as those of
+    ``"strong"``, the tree is cross-fitted and starts as a stack: at the root it combines all
+    learners, and every node below departs from its parent's combination as far as its rows
+    warrant. `paper` gives the paper's construction, with three parts and one predictor a node.
 
     Parameters
     ----------
-    learners : {"default", "boosted", "lr", "paper"} or list of (str, estimator), default="default"
-        The base learners. ``"default"`` is a small, diverse set from scikit-learn: logistic
+    learners : {"additive", "strong", "boosted", "lr", "paper"} or list of (str, estimator), \
+default="additive"
+        The base learners. ``"additive"``: a node is its parent and a correction, by curves, by
+        lines or by a constant; `Node.learner` says which. ``"strong"`` is a small, diverse set from
+        scikit-learn for accuracy alone: logistic
         regression, three histogram boostings, extra trees, a forest and a kernel machine.
         ``"boosted"`` adds those of LightGBM, XGBoost and CatBoost that are installed. ``"lr"`` is
         linear regression alone (ToPs/LR), ``"paper"`` the paper's five (ToPs/B). In a list any
@@ -899,7 +905,8 @@ class ToPsClassifier(ClassifierMixin, _TreesOfPredictors):  # type: ignore[misc]
         ``groups`` are made even in rows and classes.
     weights : {"shrunk", "path"}, default="shrunk"
         ``"shrunk"``: every node combines all learners trained on all nodes of its path, held to
-        the parent's combination. ``"path"``: Algorithm 2 of the paper, one predictor a node.
+        the parent's combination. ``"path"``: Algorithm 2 of the paper, one predictor a node. The
+        leaves of additive trees are one function each and weigh nothing.
     shrinkage : float, default=300.0
         How strongly a node is held to its parent: λ in loss + λ / n ‖w − w_parent‖², for log loss,
         or half the squared error in units of the root's. Once a split is proved, λ of each side is
@@ -930,7 +937,9 @@ class ToPsClassifier(ClassifierMixin, _TreesOfPredictors):  # type: ignore[misc]
         1.645 of a one-sided test at 5 %, times the 1.5 by which Nadeau and Bengio's correction
         lengthens the standard errors of five folds that share training rows. For several trees
         whose learners are all fitted at all splits of a node at once (see `Notes`) it is
-        ``(2.5, 1)``: trees that are averaged may be larger, and no more of them grow on noise.
+        ``(2.5, 1)``: trees that are averaged may be larger, and no more of them grow on noise. For
+        additive trees it is 1.5 of what was found out of fold, where at least 0.3 of the best
+        gain is left when the split is chosen without each fold.
     refit : bool, default=False
         With folds, whether a predictor keeps one model, trained on all rows of its node, instead
         of one a fold to average: smaller and faster.
@@ -1076,7 +1085,8 @@ class ToPsRegressor(RegressorMixin, _TreesOfPredictors):  # type: ignore[misc]
 
     Parameters
     ----------
-    learners : {"default", "boosted", "lr", "paper"} or list of (str, estimator), default="default"
+    learners : {"additive", "strong", "boosted", "lr", "paper"} or list of (str, estimator), \
+default="additive"
         The base learners, as in `ToPsClassifier`, ridge in place of logistic regression;
         ``"paper"`` are the regression counterparts of the paper's five. In a list any scikit-learn
         regressor or Pipeline may stand.

@@ -89,7 +89,7 @@ def _paper_regressors() -> NamedEstimators:
     ]
 
 
-def _default_classifiers() -> NamedEstimators:
+def _strong_classifiers() -> NamedEstimators:
     """Return a small, diverse portfolio: it is combined, so that its members should differ."""
     return [
         ("logistic", _logistic()),
@@ -99,7 +99,7 @@ def _default_classifiers() -> NamedEstimators:
     ]
 
 
-def _default_regressors() -> NamedEstimators:
+def _strong_regressors() -> NamedEstimators:
     """Return the same, with ridge for logistic regression.
 
     Its random boosting has many rounds of small trees, which values without noise reward; classes
@@ -145,11 +145,11 @@ def _smooth(last: Any) -> Pipeline:
 
 
 def _boosted_classifiers() -> NamedEstimators:
-    return _default_classifiers() + _boostings("Classifier")
+    return _strong_classifiers() + _boostings("Classifier")
 
 
 def _boosted_regressors() -> NamedEstimators:
-    return _default_regressors() + _boostings("Regressor")
+    return _strong_regressors() + _boostings("Regressor")
 
 
 def _boostings(kind: str) -> NamedEstimators:
@@ -175,7 +175,7 @@ def _boostings(kind: str) -> NamedEstimators:
     if not found:
         raise InvalidInputError(
             "learners='boosted' needs LightGBM, XGBoost or CatBoost: pip install "
-            "'predictree[boosted]', or use learners='default'"
+            "'predictree[boosted]', or use learners='strong'"
         )
     return found
 
@@ -183,14 +183,14 @@ def _boostings(kind: str) -> NamedEstimators:
 PRESETS: dict[str, dict[str, Callable[[], NamedEstimators]]] = {
     "classification": {
         "additive": _additive_classifiers,
-        "default": _default_classifiers,
+        "strong": _strong_classifiers,
         "boosted": _boosted_classifiers,
         "lr": _linear_only,
         "paper": _paper_classifiers,
     },
     "regression": {
         "additive": _additive_regressors,
-        "default": _default_regressors,
+        "strong": _strong_regressors,
         "boosted": _boosted_regressors,
         "lr": _linear_only,
         "paper": _paper_regressors,
@@ -198,11 +198,20 @@ PRESETS: dict[str, dict[str, Callable[[], NamedEstimators]]] = {
 }
 
 
+RENAMED = {"default": "strong"}
+"""Presets of earlier versions, and what they are called now."""
+
+
 def resolve_learners(learners: object, task: str) -> NamedEstimators:
     """Return ``(name, unfitted estimator)`` pairs for a preset's name or a user's list."""
     if isinstance(learners, str):
         presets = PRESETS[task]
         if learners not in presets:
+            if learners in RENAMED:
+                raise InvalidInputError(
+                    f"learners={learners!r} is now called {RENAMED[learners]!r}; the default are "
+                    "trees of additive models, learners='additive'"
+                )
             known = ", ".join(repr(name) for name in presets)
             raise InvalidInputError(
                 f"learners={learners!r} is not a preset: use {known}, or a list of "

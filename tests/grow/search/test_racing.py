@@ -200,7 +200,7 @@ def opposite_slopes(n=1000):
 @pytest.mark.parametrize(
     "learners",
     [
-        [pair for pair in resolve_learners("default", "classification") if pair[0] in SMOOTH],
+        [pair for pair in resolve_learners("strong", "classification") if pair[0] in SMOOTH],
         [("logistic", LogisticRegression()), ("neighbours", KNeighborsClassifier(20))],
     ],
     ids=["quick", "slow"],
