@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from predictree.data.partition import partition_by_time
+    from predictree.estimators.additive import AdditiveClassifier, AdditiveRegressor
     from predictree.estimators.base import ToPsClassifier, ToPsRegressor
     from predictree.estimators.files import load, save
     from predictree.estimators.survival import ToPsSurvival
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "AdditiveClassifier",
+    "AdditiveRegressor",
     "Checkpoint",
     "ToPsClassifier",
     "ToPsRegressor",
@@ -26,6 +29,8 @@ __all__ = [
 ]
 
 _HOMES = {
+    "AdditiveClassifier": "estimators.additive",
+    "AdditiveRegressor": "estimators.additive",
     "Checkpoint": "run.checkpoint",
     "ToPsClassifier": "estimators.base",
     "ToPsRegressor": "estimators.base",

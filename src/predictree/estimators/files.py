@@ -9,6 +9,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from predictree.errors import DamagedModelError, InvalidInputError
+from predictree.estimators.additive import AdditiveClassifier, AdditiveRegressor
 from predictree.estimators.base import ToPsClassifier, ToPsRegressor
 from predictree.estimators.survival import ToPsSurvival
 from predictree.model import Model, Settings, SurvivalModel
@@ -16,7 +17,14 @@ from predictree.publish.files import archive
 from predictree.run.files import replacing
 
 KINDS: dict[str, Any] = {
-    kind.__name__: kind for kind in (ToPsClassifier, ToPsRegressor, ToPsSurvival)
+    kind.__name__: kind
+    for kind in (
+        ToPsClassifier,
+        ToPsRegressor,
+        ToPsSurvival,
+        AdditiveClassifier,
+        AdditiveRegressor,
+    )
 }
 
 

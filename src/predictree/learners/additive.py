@@ -1,6 +1,6 @@
-"""Additive models as scikit-learn estimators: a curve for each feature, and pairs where they pay.
+"""Additive models as learners: a curve for each feature, and pairs where they pay.
 
-The root of a tree of additive models, on its own.
+They stand for the root of a tree of additive models wherever a learner is fitted by itself.
 """
 
 from typing import Any, ClassVar, Self
@@ -62,7 +62,7 @@ class _Additive(BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-class AdditiveRegressor(RegressorMixin, _Additive):  # type: ignore[misc]
+class CurvesRegressor(RegressorMixin, _Additive):  # type: ignore[misc]
     """An additive model of real labels."""
 
     _task: ClassVar[str] = "regression"
@@ -84,7 +84,7 @@ class AdditiveRegressor(RegressorMixin, _Additive):  # type: ignore[misc]
         return self._scores(X)[:, 0]
 
 
-class AdditiveClassifier(ClassifierMixin, _Additive):  # type: ignore[misc]
+class CurvesClassifier(ClassifierMixin, _Additive):  # type: ignore[misc]
     """An additive model of the log odds of classes."""
 
     _task: ClassVar[str] = "classification"

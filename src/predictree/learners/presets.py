@@ -23,7 +23,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from predictree.errors import InvalidInputError
-from predictree.learners.additive import AdditiveClassifier, AdditiveRegressor
+from predictree.learners.additive import CurvesClassifier, CurvesRegressor
 from predictree.learners.sharp_trees import SharpExtraTrees
 from predictree.learners.sized_logistic import SizedLogistic
 
@@ -52,7 +52,7 @@ def _linear_only() -> NamedEstimators:
 def _additive_classifiers() -> NamedEstimators:
     """Additive models, and the smaller ones that a region may do with."""
     return [
-        ("additive", AdditiveClassifier()),
+        ("additive", CurvesClassifier()),
         ("linear", _logistic()),
         ("constant", DummyClassifier()),
     ]
@@ -61,7 +61,7 @@ def _additive_classifiers() -> NamedEstimators:
 def _additive_regressors() -> NamedEstimators:
     """Return the same for real labels."""
     return [
-        ("additive", AdditiveRegressor()),
+        ("additive", CurvesRegressor()),
         ("linear", _linear()),
         ("constant", DummyRegressor()),
     ]
