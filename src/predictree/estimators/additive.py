@@ -87,7 +87,7 @@ class AdditiveRegressor(_LoneRoot, ToPsRegressor):
     >>> bend = model.function_.curves[1]
     >>> at = bend.axis.place(np.array([-2.0, 0.0, 2.0]))
     >>> bend.values[at[0], 0].round(1)
-    array([ 2.6, -1.3,  2.6])
+    array([ 2.7, -1.2,  2.6])
     """
 
     def __init__(

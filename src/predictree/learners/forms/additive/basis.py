@@ -19,6 +19,7 @@ TAIL = 0.002  # share of the rows at either end beyond which a curve is constant
 ATOM = 0.03  # share of the rows with one value from which on it is a knot
 FEW = 20  # values up to which there are no tails
 LEAST_LEVEL = 5  # rows of a level that has a column of its own
+ROUNDING = 1e-9
 MOST_LEVELS = 200
 
 
@@ -135,40 +136,57 @@ def _of_numbers(
     """Return the columns of a feature of numbers; None if it says nothing."""
     missing = np.isnan(x)
     known, mass = x[~missing], weight[~missing]
-    values, counts = np.unique(known, return_counts=True)
-    with_gaps = LEAST_LEVEL <= missing.sum() <= len(x) - LEAST_LEVEL
+    values, counts = masses(known, mass)
+    gaps, total = float(weight[missing].sum()), float(weight.sum())
+    with_gaps = LEAST_LEVEL <= gaps <= total - LEAST_LEVEL
     if len(values) < 2 and not with_gaps:
         return None
-    parts: list[tuple[FloatArray, int]] = []
-    if len(values) < 2:
-        knots = values if len(values) else np.zeros(1)
-    elif len(values) == 2:
-        knots = values
-        parts.append((knots[:, None], LINEAR))
-    else:
-        low, high = _ends(known, values)
-        coarse = knots_of(known, values, counts, 2 * smooth, low, high)
-        fine = knots_of(known, values, counts, int(2.5 * steps), low, high)
-        knots = np.union1d(coarse, fine)
-        parts = [
-            (knots[:, None], LINEAR),
-            (_between(coarse, np.arange(len(coarse), dtype=float)[:, None], knots), LINEAR),
-            (_between(coarse, components(len(coarse), 2, smooth), knots), SMOOTH),
-            (_between(fine, components(len(fine), 1, steps), knots), STEPS),
-        ]
-        if len(values) == 3:
-            del parts[1]
+    knots, parts = _parts(values, counts, smooth, steps)
     axis = Axis(feature, knots)
     made = [_scaled(table, axis, known, mass, kind) for table, kind in parts]
     tables = [np.vstack([table, np.zeros(table.shape[1])]) for table in made]
     kinds = [kind for _, kind in parts]
     if with_gaps:
-        share = weight[missing].sum() / weight.sum()
+        share = gaps / total
         flag = np.full((axis.n_cells, 1), -share)
         flag[-1] = 1 - share
         tables.append(flag / np.sqrt(share * (1 - share)))
         kinds.append(MISSING)
     return _columns(axis, tables, kinds)
+
+
+def masses(values: FloatArray, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the distinct values, rising, and the weight of each."""
+    distinct, place = np.unique(values, return_inverse=True)
+    return distinct, np.bincount(place, weight, len(distinct)).astype(float)
+
+
+def _parts(
+    values: FloatArray, counts: FloatArray, smooth: int, steps: int
+) -> tuple[FloatArray, list[tuple[FloatArray, int]]]:
+    """Return the knots of a feature, and tables over them with their kinds."""
+    if len(values) < 3:
+        knots = values if len(values) else np.zeros(1)
+        return knots, [(_line(knots), LINEAR)] if len(values) == 2 else []
+    low, high = _ends(values, counts)
+    coarse = knots_of(values, counts, 2 * smooth, low, high)
+    fine = knots_of(values, counts, int(2.5 * steps), low, high)
+    knots = np.union1d(coarse, fine)
+    parts = [
+        (_line(knots), LINEAR),
+        (_between(coarse, np.arange(len(coarse), dtype=float)[:, None], knots), LINEAR),
+        (_between(coarse, components(len(coarse), 2, smooth), knots), SMOOTH),
+        (_between(fine, components(len(fine), 1, steps), knots), STEPS),
+    ]
+    if len(values) == 3:
+        del parts[1]
+    return knots, parts
+
+
+def _line(knots: FloatArray) -> FloatArray:
+    """Return the knots as a column between -1 and 1: squares of what is large would overflow."""
+    middle, half = knots[0] / 2 + knots[-1] / 2, knots[-1] / 2 - knots[0] / 2
+    return np.asarray(((knots - middle) / half)[:, None])
 
 
 def _columns(axis: Axis, tables: list[FloatArray], kinds: list[int]) -> Columns:
@@ -182,10 +200,11 @@ def _columns(axis: Axis, tables: list[FloatArray], kinds: list[int]) -> Columns:
 
 def _of_category(feature: int, x: FloatArray, weight: FloatArray) -> Columns | None:
     """Return an indicator of every level with enough rows; the others are one with the unknown."""
-    levels, counts = np.unique(x[~np.isnan(x)], return_counts=True)
+    known = ~np.isnan(x)
+    levels, counts = masses(x[known], weight[known])
     frequent = np.argsort(-counts, kind="stable")[:MOST_LEVELS]
     kept = np.sort(frequent[counts[frequent] >= LEAST_LEVEL])
-    if len(kept) == 0 or (len(kept) == 1 and counts[kept[0]] > len(x) - LEAST_LEVEL):
+    if len(kept) == 0 or (len(kept) == 1 and counts[kept[0]] > weight.sum() - LEAST_LEVEL):
         return None
     axis = Axis(feature, levels[kept], is_category=True)
     cell = axis.place(x)[0]
@@ -197,27 +216,42 @@ def _of_category(feature: int, x: FloatArray, weight: FloatArray) -> Columns | N
     return _columns(axis, [table], [LEVELS])
 
 
-def _ends(known: FloatArray, values: FloatArray) -> tuple[float, float]:
+def _ends(values: FloatArray, counts: FloatArray) -> tuple[float, float]:
     """Return where curves end: within the tails, where there are many values."""
     low, high = float(values[0]), float(values[-1])
     if len(values) > FEW:
-        inner = np.quantile(known, [TAIL, 1 - TAIL])
+        inner = quantiles(values, counts, np.array([TAIL, 1 - TAIL]))
         if inner[1] > inner[0]:
             low, high = inner.tolist()
     return low, high
 
 
-def knots_of(
-    known: FloatArray, values: FloatArray, counts: IntArray, n: int, low: float, high: float
-) -> FloatArray:
+def quantiles(values: FloatArray, counts: FloatArray, levels: FloatArray) -> FloatArray:
+    """Return quantiles of distinct, rising values that occur so many times.
+
+    Of whole counts they are those of the repeated values, between which they lie on lines.
+    """
+    ends = np.cumsum(counts)
+    place = levels * max(ends[-1] - 1, 0.0)
+    first = np.floor(place + ROUNDING)
+    low, high = (
+        values[np.minimum(np.searchsorted(ends - ROUNDING, at, side="right"), len(values) - 1)]
+        for at in (first, first + 1)
+    )
+    share = np.clip(place - first, 0.0, 1.0)
+    return np.asarray(low * (1 - share) + high * share)
+
+
+def knots_of(values: FloatArray, counts: FloatArray, n: int, low: float, high: float) -> FloatArray:
     """Return some n knots: all values, or the frequent ones and quantiles of the others."""
     if len(values) <= n:
         knots = values
     else:
-        frequent = values[counts >= ATOM * len(known)]
-        rest = known[~np.isin(known, frequent)]
+        often = counts >= ATOM * counts.sum()
+        frequent, rest = values[often], ~often
         levels = np.linspace(0, 1, max(n - len(frequent), 4))
-        inner = np.quantile(rest, levels) if len(rest) > 10 else values[[0, -1]]
+        many = counts[rest].sum() > 10
+        inner = quantiles(values[rest], counts[rest], levels) if many else values[[0, -1]]
         knots = np.union1d(frequent, inner)
     return np.unique(np.clip(np.append(knots, [low, high]), low, high))
 

@@ -138,7 +138,7 @@ class Quadratic:
             self._cross.append((B.T @ drawn).reshape(B.shape[1], *slope.shape[1:]))
             response = np.square(slope[part]).sum(axis=2) / curvature[part, None]
             self._squares.append(weight @ response)
-            self._n.append(len(B))
+            self._n.append(weight.sum())
 
     def sums(self, fold: int) -> Sums:
         """Return the sums of the rows outside a fold, or of all for the last model."""

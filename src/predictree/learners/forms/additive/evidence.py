@@ -16,6 +16,7 @@ JITTER = 1e-8  # of the mean diagonal, against columns that depend on each other
 ROUGH = 1e-4  # the same, where that was too little (and all of it where that is, too)
 GONE = 0.02  # share of the noise below which a group's variance counts for nothing
 FIRST = 0.3  # of the noise: where the variances start
+QUIET = 1e-7  # share of the variance that is noise, at least: what is left is rounding below that
 LEAST = 1e-12
 BLOCK = 4096  # rows that are multiplied at once
 
@@ -158,7 +159,7 @@ def learn(
             held = (noise / variance[system.group]) @ np.square(b[1:]).sum(axis=1)
             held += level * np.square(b[0]).sum()
             rest = sums.squares - (b * system.cross).sum() - held
-            noise = max(rest / max(sums.n - freedom, 1.0), LEAST)
+            noise = max(rest / max(sums.n - freedom, 1.0), QUIET * sums.squares / sums.n, LEAST)
         wanted = np.maximum(square / np.maximum(k * free + 2 * prior.hold, 1e-6), 1e-300)
         wanted = np.minimum(wanted, prior.most * mass / np.maximum(spread, LEAST))
         moved = np.abs(np.log(wanted[active] / variance[active]))

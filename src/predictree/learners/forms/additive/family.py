@@ -125,8 +125,9 @@ class TwoClasses(OneScore):
         return Sized(y)
 
     def start(self, y: Labels, weight: FloatArray) -> FloatArray:
-        """Return the log odds."""
-        p = np.average(y, weights=weight)
+        """Return the log odds; an absent class counts as half a row."""
+        few = _half_a_row(weight)
+        p = np.clip(np.average(y, weights=weight), few, 1 - few)
         return np.array([np.log(p / (1 - p))])
 
     def loss(self, y: Labels, f: FloatArray) -> FloatArray:
@@ -156,8 +157,9 @@ class Classes:
         return Sized(y)
 
     def start(self, y: Labels, weight: FloatArray) -> FloatArray:
-        """Return the logarithms of the shares, centred."""
-        share = np.log(np.bincount(y, weight, self.n_scores) / weight.sum())
+        """Return the logarithms of the shares, centred; an absent class counts as half a row."""
+        share = np.bincount(y, weight, self.n_scores) / weight.sum()
+        share = np.log(np.maximum(share, _half_a_row(weight)))
         return np.asarray(share - share.mean())
 
     def loss(self, y: Labels, f: FloatArray) -> FloatArray:
@@ -228,6 +230,10 @@ class Amounts(Means):
     def curvature(self, y: Labels, f: FloatArray) -> FloatArray:
         """Return one, its expectation."""
         return np.ones(len(y))
+
+
+def _half_a_row(weight: FloatArray) -> float:
+    return 0.5 / max(float(weight.sum()), 1.0)
 
 
 def _exp(f: FloatArray) -> FloatArray:

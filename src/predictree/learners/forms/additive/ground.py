@@ -28,7 +28,7 @@ class Ground:
     y : array of shape (n,)
         Class codes, or labels in a unit of their own.
     weight : array of shape (n,)
-        Mean 1.
+        So many rows as each stands for.
     fold : array of shape (n,)
         -1 for a row that every model trains on.
     n_folds : int
@@ -65,7 +65,7 @@ class Ground:
         sizes: Sizes,
     ) -> "Ground":
         """Make the columns of some rows."""
-        mass = np.ones(len(X)) if weight is None else weight / weight.mean()
+        mass = np.ones(len(X)) if weight is None else _as_rows(weight)
         basis = Basis.of(X, mass, columns, categories, sizes)
         sized = family.sized(y, mass)
         return cls(
@@ -136,3 +136,10 @@ class Ground:
         block = covariance[:, 1 + mine[:, None], 1 + mine]
         variance = np.einsum("cm,kmn,cn->ck", table, block, table, optimize=True)
         return Curve(one.axis, table @ coefficients[1 + mine], np.maximum(variance, 0.0))
+
+
+def _as_rows(weight: FloatArray) -> FloatArray:
+    """Return how many rows each row stands for: whole weights are counts, others have mean 1."""
+    if (weight == np.round(weight)).all():
+        return weight
+    return np.asarray(weight / weight.mean())

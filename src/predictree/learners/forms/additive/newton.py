@@ -74,7 +74,7 @@ class _Descent:
         if fold < sample.n_folds:
             self.weight[sample.parts[fold]] = 0.0
         self.rows = sample.outside(fold)
-        self.n = float(sum(rows.stop - rows.start for rows in self.rows))
+        self.n = float(self.weight.sum())
         self.offset = sample.offset[:, min(fold, sample.offset.shape[1] - 1)]
         self.place = active_columns(self.scales, sample.group)
         self.B = sample.B[:, self.place] if len(self.place) < len(self.b) else sample.B

@@ -8,7 +8,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from predictree.learners.forms.additive.basis import LEVELS, LINEAR, SMOOTH, Basis
+from predictree.learners.forms.additive.basis import (
+    LEVELS,
+    LINEAR,
+    SMOOTH,
+    Basis,
+    masses,
+    quantiles,
+)
 from predictree.model.additive import Surface
 from predictree.model.tree import FloatArray, IntArray
 
@@ -56,51 +63,61 @@ class Pair:
 
 
 def ranked(
-    X: FloatArray, response: FloatArray, weight: FloatArray, fold: IntArray, places: list[int]
+    X: FloatArray,
+    response: FloatArray,
+    mass: FloatArray,
+    curvature: FloatArray,
+    fold: IntArray,
+    places: list[int],
 ) -> list[tuple[float, int, int]]:
     """Return pairs of columns of X with what they gain out of fold, best first.
 
-    ``response`` has what is left to say of every row, (n, k), in units of the score.
+    ``response`` has what is left to say of every row, (n, k), in units of the score; ``mass`` so
+    many rows as each stands for.
     """
-    bins = {j: _bins(X[:, j]) for j in places}
-    n_folds = int(fold.max()) + 1
+    bins = {j: _bins(X[:, j], mass) for j in places}
+    n_folds, weight = int(fold.max()) + 1, mass * curvature
+    holds = np.array(HOLDS) * weight.sum() / mass.sum()
     found = []
     for at, i in enumerate(places):
         for j in places[at + 1 :]:
             width = bins[j].max() + 1
             cell = bins[i] * width + bins[j]
-            found.append((_gain(cell, response, weight, fold, n_folds), i, j))
+            found.append((_gain(cell, response, weight, fold, n_folds, holds), i, j))
     return sorted(found, key=lambda one: -one[0])
 
 
 def _gain(
-    cell: IntArray, response: FloatArray, weight: FloatArray, fold: IntArray, n_folds: int
+    cell: IntArray,
+    response: FloatArray,
+    weight: FloatArray,
+    fold: IntArray,
+    n_folds: int,
+    holds: FloatArray,
 ) -> float:
     """Return what shrunken means of cells gain on every fold, found without it."""
     n_cells = int(cell.max()) + 1
     code = cell * n_folds + fold
     mass = np.bincount(code, weight, n_cells * n_folds).reshape(n_cells, n_folds)
-    best = np.full(len(HOLDS), 0.0)
+    best = np.zeros(len(holds))
     for r in response.T:
         total = np.bincount(code, weight * r, n_cells * n_folds).reshape(n_cells, n_folds)
         rest, others = (s.sum(axis=1, keepdims=True) - s for s in (total, mass))
-        for h, hold in enumerate(HOLDS):
-            mean = rest / (others + hold * weight.mean())
+        for h, hold in enumerate(holds):
+            mean = rest / (others + hold)
             best[h] += float((2 * mean * total - mean * mean * mass).sum())
     return float(best.max())
 
 
-def _bins(x: FloatArray) -> IntArray:
+def _bins(x: FloatArray, mass: FloatArray) -> IntArray:
     """Return a few bins of a column, of equal mass or a value each; missing ones by themselves."""
-    known = x[~np.isnan(x)]
-    values = np.unique(known)
-    borders = (
-        np.unique(np.quantile(known, np.arange(1, GRID) / GRID))
-        if len(values) > GRID
-        else (values[1:] + values[:-1]) / 2
-    )
-    found = np.searchsorted(borders, x, side="left")
-    return np.where(np.isnan(x), len(borders) + 1, found)
+    known = ~np.isnan(x)
+    values, counts = masses(x[known], mass[known])
+    if len(values) > GRID:
+        borders = np.unique(quantiles(values, counts, np.arange(1, GRID) / GRID))
+    else:
+        borders = values[1:] / 2 + values[:-1] / 2
+    return np.where(known, np.searchsorted(borders, x, side="left"), len(borders) + 1)
 
 
 def pair_of(basis: Basis, B: FloatArray, first: int, second: int, weight: FloatArray) -> Pair:

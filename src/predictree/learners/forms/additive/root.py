@@ -111,7 +111,7 @@ class Root:
         most : int
             Pairs of few rows; of many rows there are half as many more.
         """
-        most = most * 3 // 2 if len(self.rows) > MANY_ROWS else most
+        most = most * 3 // 2 if self.ground.weight.sum() > MANY_ROWS else most
         found = self._candidates(most) if most else []
         if not found:
             return self
@@ -123,7 +123,9 @@ class Root:
         before = self.fit.beside(columns.shape[1], len(pairs), FIRST_OF_PAIR)
         paired = replace(self, sample=sample, fit=fit(sample, self.prior, before), pairs=pairs)
         gain = self.sample.losses(self.told) - sample.losses(paired.told)
-        return paired if gain.sum() > np.sqrt(len(gain)) * gain.std() else self
+        mass = sample.weight[sample.held]
+        error = np.sqrt(np.square(gain - gain.sum() * mass / mass.sum()).sum())
+        return paired if gain.sum() > error else self
 
     def _candidates(self, most: int) -> list[tuple[int, int]]:
         """Return the best pairs, by the places of their features in the basis."""
@@ -134,11 +136,17 @@ class Root:
         response = ground.family.slope(y, own) / curvature[:, None]
         rows = self.rows[sample.held]
         place_of = {one.axis.feature: i for i, one in enumerate(ground.basis.features)}
-        strength = {j: float(effect.std(axis=0).max()) for j, effect in self.effects()}
+        strength = {j: _strength(effect, ground.weight) for j, effect in self.effects()}
         strong = sorted((j for j in place_of if j not in self.barred), key=lambda j: -strength[j])
         fold = _two_at_least(ground.fold[rows])
-        told = ranked(ground.X[rows], response, weight * curvature, fold, strong[:CANDIDATES])
+        told = ranked(ground.X[rows], response, weight, curvature, fold, strong[:CANDIDATES])
         return [(place_of[i], place_of[j]) for _, i, j in told[:most]]
+
+
+def _strength(effect: FloatArray, weight: FloatArray) -> float:
+    """Return the variance of an effect, of the score where it is largest."""
+    centred = effect - np.average(effect, axis=0, weights=weight)
+    return float(np.average(np.square(centred), axis=0, weights=weight).max())
 
 
 def _two_at_least(fold: IntArray) -> IntArray:
