@@ -59,6 +59,8 @@ class AdditiveRegressor(_LoneRoot, ToPsRegressor):
         Pairs of features that may have a surface; half as many more from 10,000 rows on.
     validation : int, splitter or list of splits, default=5
         Folds by which pairs are judged, as in `ToPsRegressor`.
+    monotonic_cst : array-like of int, dict or None, default=None
+        Which curves may only rise (1) or only fall (-1), as in `ToPsRegressor`.
     feature_roles : dict or None, default=None
         What a column, by name or place, is for: ``"fit"``, ``"ignore"`` or ``"audit"`` (kept for
         reports, never used), as in `ToPsRegressor`.
@@ -96,6 +98,7 @@ class AdditiveRegressor(_LoneRoot, ToPsRegressor):
         loss: Any = "mse",
         interactions: int = 10,
         validation: Any = 5,
+        monotonic_cst: Any = None,
         feature_roles: Mapping[Any, str] | None = None,
         random_state: Any = None,
     ) -> None:
@@ -104,6 +107,7 @@ class AdditiveRegressor(_LoneRoot, ToPsRegressor):
             loss=loss,
             interactions=interactions,
             validation=validation,
+            monotonic_cst=monotonic_cst,
             feature_roles=feature_roles,
             random_state=random_state,
             max_depth=0,
@@ -127,7 +131,7 @@ class AdditiveClassifier(_LoneRoot, ToPsClassifier):
 
     Parameters
     ----------
-    interactions, validation, feature_roles, random_state
+    interactions, validation, monotonic_cst, feature_roles, random_state
         As in `AdditiveRegressor`.
 
     Attributes
@@ -153,6 +157,7 @@ class AdditiveClassifier(_LoneRoot, ToPsClassifier):
         *,
         interactions: int = 10,
         validation: Any = 5,
+        monotonic_cst: Any = None,
         feature_roles: Mapping[Any, str] | None = None,
         random_state: Any = None,
     ) -> None:
@@ -160,6 +165,7 @@ class AdditiveClassifier(_LoneRoot, ToPsClassifier):
             "additive",
             interactions=interactions,
             validation=validation,
+            monotonic_cst=monotonic_cst,
             feature_roles=feature_roles,
             random_state=random_state,
             max_depth=0,
