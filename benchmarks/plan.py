@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.datasets import load_digits, make_classification, make_friedman1
 
 from predictree import ToPsClassifier, ToPsRegressor
-from predictree.run.planning import duration
+from predictree.run.forecast import duration
 
 SETS = {
     "friedman1": lambda: (ToPsRegressor, *make_friedman1(6_000, random_state=0, noise=1.0)),

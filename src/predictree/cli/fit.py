@@ -27,9 +27,8 @@ from predictree.explain.summary import summarise
 from predictree.learners import PRESETS
 from predictree.losses import LOSSES
 from predictree.model.schema import ROLES
+from predictree.run.forecast import Plan
 from predictree.run.memory import bytes_of
-
-Plan = object
 
 LIVE = 2  # verbose: one line that lives
 FEW = 10  # different whole numbers that are still taken for classes
