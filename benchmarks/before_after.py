@@ -50,8 +50,8 @@ WORKS = {
     "cross-fitted lr, 30k × 12": 'measured(lambda: ToPsRegressor("lr", random_state=0), *values(30_000, 12))',
     "paper's ToPs/LR, 50k × 20, depth 3": 'measured(lambda: ToPsRegressor.paper("lr", loss="mse", max_depth=3, random_state=0), *values(50_000, 20))',
     "paper's ToPs/LR by AUC, 20k × 20, depth 3": 'measured(lambda: ToPsClassifier.paper("lr", max_depth=3, random_state=0), *labels(20_000, 20))',
-    "default portfolio, values, 2k × 8": 'measured(lambda: ToPsRegressor("strong", random_state=0), *values(2_000, 8))',
-    "default portfolio, classes, 2k × 8": 'measured(lambda: ToPsClassifier("strong", random_state=0), *labels(2_000, 8))',
+    "default portfolio, values, 2k × 8": 'measured(lambda: ToPsRegressor("default", random_state=0), *values(2_000, 8))',
+    "default portfolio, classes, 2k × 8": 'measured(lambda: ToPsClassifier("default", random_state=0), *labels(2_000, 8))',
     "cross-fitted lr, 3 classes, 6k × 8": 'measured(lambda: ToPsClassifier("lr", random_state=0), *labels(6_000, 8, k=3))',
     "ToPs/B raced, 4k × 8, depth 2": 'measured(lambda: ToPsClassifier.paper("paper", search="racing", max_depth=2, random_state=0), *labels(4_000, 8))',
 }

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from predictree.data.partition import partition_by_time
     from predictree.estimators.additive import AdditiveClassifier, AdditiveRegressor
-    from predictree.estimators.base import ToPsClassifier, ToPsRegressor
+    from predictree.estimators.classifier import ToPsClassifier
     from predictree.estimators.files import load, save
+    from predictree.estimators.regressor import ToPsRegressor
     from predictree.estimators.survival import ToPsSurvival
     from predictree.explain import export_text
     from predictree.run.checkpoint import Checkpoint
@@ -32,8 +33,8 @@ _HOMES = {
     "AdditiveClassifier": "estimators.additive",
     "AdditiveRegressor": "estimators.additive",
     "Checkpoint": "run.checkpoint",
-    "ToPsClassifier": "estimators.base",
-    "ToPsRegressor": "estimators.base",
+    "ToPsClassifier": "estimators.classifier",
+    "ToPsRegressor": "estimators.regressor",
     "ToPsSurvival": "estimators.survival",
     "export_text": "explain",
     "load": "estimators.files",

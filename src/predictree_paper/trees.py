@@ -18,7 +18,8 @@ from sklearn.utils import check_random_state
 
 from predictree.data.partition import V1, V2, S, hold_out
 from predictree.errors import InvalidInputError
-from predictree.estimators.base import PAPER, ToPsClassifier
+from predictree.estimators.classifier import ToPsClassifier
+from predictree.estimators.parameters import PAPER
 from predictree.grow.combine.best import Best
 from predictree.grow.finish import PathWeights
 from predictree.grow.fits import Fits

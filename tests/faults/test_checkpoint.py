@@ -497,7 +497,7 @@ def test_digests_are_the_same_in_every_process():
 
 
 def test_without_a_checkpoint_nothing_is_digested(regimes, monkeypatch):
-    monkeypatch.delattr("predictree.estimators.base.digest_of")
+    monkeypatch.delattr("predictree.estimators.identity.digest_of")
     ToPsRegressor("lr", max_depth=0).fit(*regimes)
 
 

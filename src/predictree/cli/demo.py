@@ -12,7 +12,8 @@ from predictree.cli.console import size, tell
 from predictree.cli.examples import EXAMPLES, show, show_toy
 from predictree.cli.tables import require_polars, write_table
 from predictree.data.datasets import LOADERS, load
-from predictree.estimators.base import ToPsClassifier, ToPsRegressor
+from predictree.estimators.classifier import ToPsClassifier
+from predictree.estimators.regressor import ToPsRegressor
 
 TARGET = "target"
 

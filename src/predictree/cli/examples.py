@@ -17,7 +17,8 @@ from sklearn.model_selection import train_test_split
 
 from predictree.data.datasets import load
 from predictree.errors import RareClassWarning
-from predictree.estimators.base import ToPsClassifier, ToPsRegressor
+from predictree.estimators.classifier import ToPsClassifier
+from predictree.estimators.regressor import ToPsRegressor
 from predictree.learners import adapt, resolve_learners
 from predictree.model.tree import FloatArray
 

@@ -22,7 +22,8 @@ from predictree.cli.tables import (
     require_polars,
 )
 from predictree.errors import InvalidInputError, need
-from predictree.estimators.base import ToPsClassifier, ToPsRegressor
+from predictree.estimators.classifier import ToPsClassifier
+from predictree.estimators.regressor import ToPsRegressor
 from predictree.explain.summary import summarise
 from predictree.learners import PRESETS
 from predictree.losses import LOSSES

@@ -6,7 +6,8 @@ from typing import Any, Self
 from sklearn.utils.validation import check_is_fitted
 
 from predictree.errors import InvalidInputError
-from predictree.estimators.base import ToPsClassifier, ToPsRegressor
+from predictree.estimators.classifier import ToPsClassifier
+from predictree.estimators.regressor import ToPsRegressor
 from predictree.losses import Loss
 from predictree.losses.rows import Gamma, Poisson, SquaredError
 from predictree.model.additive import AdditiveFunction

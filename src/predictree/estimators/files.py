@@ -10,7 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from predictree.errors import DamagedModelError, InvalidInputError
 from predictree.estimators.additive import AdditiveClassifier, AdditiveRegressor
-from predictree.estimators.base import ToPsClassifier, ToPsRegressor
+from predictree.estimators.classifier import ToPsClassifier
+from predictree.estimators.regressor import ToPsRegressor
 from predictree.estimators.survival import ToPsSurvival
 from predictree.model import Model, Settings, SurvivalModel
 from predictree.publish.files import archive

@@ -15,6 +15,19 @@ from predictree.model.schema import Column, Schema
 from predictree.run.checkpoint import Checkpoint
 from predictree.run.memory import bytes_of
 
+PAPER: dict[str, Any] = {
+    "validation": (0.75, 0.15, 0.10),
+    "weights": "path",
+    "search": "exhaustive",
+    "n_thresholds": 9,
+    "max_depth": None,
+    "min_samples_leaf": 1,
+    "min_samples_val": 1,
+    "min_gain": 0.0,
+    "min_gain_se": 0.0,
+    "refit": False,
+    "n_repeats": 1,
+}
 COUNTS = {
     "n_thresholds": 1,
     "min_samples_leaf": 1,

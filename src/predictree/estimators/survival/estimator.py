@@ -15,7 +15,7 @@ from predictree.data.partition import in_short
 from predictree.data.table import check_weights, numbers_of
 from predictree.errors import CompetingEventsWarning, InvalidInputError
 from predictree.estimators.account import settings_of
-from predictree.estimators.base import ToPsClassifier
+from predictree.estimators.classifier import ToPsClassifier
 from predictree.estimators.survival.metrics import concordance_index
 from predictree.estimators.survival.outcome import (
     CENSORED,
