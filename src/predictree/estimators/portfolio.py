@@ -34,7 +34,7 @@ def portfolio(
     loss = estimator._loss_for(named, table.classes).of_labels(table.y, table.weight)
     weight = None if table.weight is None else table.spread(table.weight, 0.0)
     metadata = _metadata(estimator, named, weight, groups, fit_params)
-    return _learners(estimator, named, views, table, metadata, loss.proper), loss
+    return _learners(estimator._task, named, views, table, metadata, loss.proper), loss
 
 
 def within_memory(
@@ -77,7 +77,7 @@ def _metadata(
 
 
 def _learners(
-    estimator: Adjustable,
+    task: str,
     named: list[tuple[str, Any]],
     views: list[View | None],
     table: Table,
@@ -89,7 +89,7 @@ def _learners(
         adapt(
             name,
             estimator,
-            estimator._task,
+            task,
             1 if table.classes is None else len(table.classes),
             classes=table.classes,
             proper=proper,
