@@ -357,7 +357,7 @@ def test_the_command_serves_the_rows_it_is_given(folder, monkeypatch, capsys):
         ready("http://here/")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("predictree.publish.serve.serve", serve)
+    monkeypatch.setattr("predictree.cli.view.serve", serve)
     monkeypatch.setattr("webbrowser.open", opened.append)
     data = ["--data", str(folder / "rows.csv"), "--port", "8123"]
     assert main(["view", str(folder / "classes.tops"), *data]) == 0

@@ -12,6 +12,7 @@ from predictree.publish.report.content import describe
 from predictree.publish.report.drawing import draw
 from predictree.publish.report.page import environment
 from predictree.publish.report.page import static as shared
+from predictree.publish.serve.limits import BusyError, Limits, Work, server_of
 from predictree.publish.serve.people import Viewer
 
 HOST = "127.0.0.1"
@@ -82,7 +83,7 @@ def same(given: str, token: str) -> bool:
     return secrets.compare_digest(given.encode(), token.encode())
 
 
-def make_app(viewer: Viewer, token: str, port: int) -> Any:
+def make_app(viewer: Viewer, token: str, port: int, limits: Limits | None = None) -> Any:
     """Return the application: a page, its texts, a form, and answers.
 
     Parameters
@@ -92,14 +93,17 @@ def make_app(viewer: Viewer, token: str, port: int) -> Any:
         Who asks must know it.
     port : int
         Where it will be served; part of the host that is asked for.
+    limits : Limits, optional
+        How many are answered at once.
     """
+    work = Work(limits or Limits())
     routing = need("starlette.routing", "app", "the what-if page")
     applications = need("starlette.applications", "app", "the what-if page")
     routes = [
         routing.Route("/{token}/", _page(viewer), methods=["GET"]),
         routing.Route("/{token}/static/{name}", _static, methods=["GET"]),
         routing.Route("/{token}/api/form", _form(viewer), methods=["GET"]),
-        routing.Route("/{token}/api/answer", _answer(viewer), methods=["POST"]),
+        routing.Route("/{token}/api/answer", _answer(viewer, work), methods=["POST"]),
     ]
     return Guard(applications.Starlette(routes=routes), token, port)
 
@@ -142,15 +146,16 @@ def _form(viewer: Viewer) -> Answer:
     return answer
 
 
-def _answer(viewer: Viewer) -> Answer:
+def _answer(viewer: Viewer, work: Work) -> Answer:
     async def answer(request: Any) -> Any:
-        concurrency = need("starlette.concurrency", "app", "the what-if page")
         body = await _body(request)
         if body is None:
             return _respond("JSONResponse", {"error": "the request is too large"}, 413)
         try:
             people = people_of(body)
-            found = await concurrency.run_in_threadpool(lambda: list(map(viewer.answer, people)))
+            found = await work.do(lambda: list(map(viewer.answer, people)))
+        except BusyError as error:
+            return _respond("JSONResponse", {"error": str(error)}, 503)
         except (PredictreeError, ValueError) as error:
             return _respond("JSONResponse", {"error": str(error)}, 422)
         return _respond("JSONResponse", {"people": found})
@@ -209,18 +214,10 @@ def serve(viewer: Viewer, port: int = 0, ready: Callable[[str], None] = print) -
     ready : callable
         Is told the address, once it can be opened.
     """
-    uvicorn = need("uvicorn", "app", "the what-if page")
+    limits = Limits()
     with listen(port) as found:
         port, token = found.getsockname()[1], secrets.token_urlsafe(24)
-        app = make_app(viewer, token, port)
-        config = uvicorn.Config(
-            app,
-            log_level="critical",
-            access_log=False,
-            timeout_graceful_shutdown=0,
-            server_header=False,
-            ws="none",
-        )
+        server = server_of(make_app(viewer, token, port, limits), limits)
         found.listen()
         ready(f"http://{HOST}:{port}/{token}/")
-        uvicorn.Server(config).run(sockets=[found])
+        server.run(sockets=[found])
