@@ -57,6 +57,21 @@ class Partition:
         both = np.union1d(self.v1, self.v2)
         return replace(self, v1=both, v2=both)
 
+    def on(self, rows: IntArray) -> "Partition":
+        """Return the same for some of the rows, in ascending order; parts that are one stay one."""
+        place = np.full(len(self.fold), -1)
+        place[rows] = np.arange(len(rows))
+        parts = {id(part): place[part] for part in (self.train, self.v1, self.v2)}
+        kept = {key: found[found >= 0] for key, found in parts.items()}
+        return replace(
+            self,
+            train=kept[id(self.train)],
+            v1=kept[id(self.v1)],
+            v2=kept[id(self.v2)],
+            fold=self.fold[rows],
+            weighing=self.weighing[rows],
+        )
+
     @property
     def codes(self) -> IntArray:
         """The part of every row, 0, 1 or 2; with folds the fold, -1 for rows held out in none."""

@@ -14,6 +14,7 @@ from predictree.errors import LearnerFailedWarning
 from predictree.estimators.adjustable import Adjustable
 from predictree.estimators.answering import Answering
 from predictree.estimators.fitting import Grown, Task
+from predictree.estimators.forecast import forecast
 from predictree.estimators.freezing import fitted, frozen
 from predictree.estimators.identity import identity_of
 from predictree.estimators.preparing import prepared
@@ -31,6 +32,7 @@ from predictree.model.account import FitFailure
 from predictree.publish.files.models import ModelFiles
 from predictree.run.checkpoint import Begun
 from predictree.run.clock import Clock
+from predictree.run.forecast import Plan
 from predictree.run.journal import Journal
 from predictree.run.progress import (
     All,
@@ -107,11 +109,11 @@ class TreesOfPredictors(CallbackSupportMixin, Answering, Adjustable):  # type: i
         partition: ArrayLike | None = None,
         groups: ArrayLike | None = None,
         **fit_params: Any,
-    ) -> Any:
+    ) -> Plan:
         """Forecast the fits, the time and the memory of `fit`, and what cheaper settings cost.
 
-        Every learner is fitted a few times on at most some thousand rows; the rest is
-        extrapolation, which may well be off by a factor of two. Nothing of the estimator changes.
+        A split is grown on at most some thousand rows; the rest is extrapolation, which may well
+        be off by a factor of two. Nothing of the estimator changes.
 
         Parameters
         ----------
@@ -123,7 +125,11 @@ class TreesOfPredictors(CallbackSupportMixin, Answering, Adjustable):  # type: i
         Plan
             Print it, or take its ``forecasts``, ``cheaper`` and ``learners`` apart.
         """
-        raise NotImplementedError("the forecast is being rewritten: it is not there yet")
+        data = {
+            "X": X, "y": y, "sample_weight": sample_weight, "partition": partition,
+            "groups": groups,
+        }  # fmt: skip
+        return forecast(self, data, fit_params)
 
     def _grow(self, task: Task, begun: Begun | None, before: list[Grown], context: Any) -> Grown:
         """Grow the next tree: partition, search, weigh, freeze."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from predictree.data.partition import Partition
@@ -10,12 +10,13 @@ from predictree.data.table import Table
 from predictree.grow.methods import Recipe
 from predictree.grow.problem import Problem, Seeds
 from predictree.learners import Learner
+from predictree.learners.adapter import take_rows
 from predictree.learners.views import numeric_view
 from predictree.losses import Loss
 from predictree.losses.judging import Evidence
 from predictree.model.account import FitCount, FitFailure
 from predictree.model.imputation import Imputation
-from predictree.model.tree import FloatArray, Tree
+from predictree.model.tree import FloatArray, IntArray, Tree
 from predictree.run.checkpoint import Begun, Checkpoint
 from predictree.run.clock import FOREVER, Clock
 
@@ -68,6 +69,28 @@ class Task:
         parts = parts.pooled() if pools else parts
         X = self.drawn[imputation][1]
         return problem_of_tree(self.table, X, parts, self.learners, self.loss, seeds, self.clock)
+
+    def on(self, rows: IntArray, parts: Partition, recipe: Recipe) -> "Task":
+        """Return the same of a tree on some of the rows of these parts, without hurry."""
+        table, filled = self.table, self.drawn[0]
+        few, n = parts.on(rows), len(table.X)
+        return replace(
+            self,
+            table=replace(
+                table,
+                X=table.X[rows],
+                y=table.y[rows],
+                weight=None if table.weight is None else table.weight[rows],
+            ),
+            drawn=[(filled[0], filled[1][rows])],
+            learners=tuple(
+                replace(learner, metadata=take_rows(learner.metadata, rows, n))
+                for learner in self.learners
+            ),
+            split_up=[lambda seeds: few],
+            recipe=recipe,
+            clock=FOREVER,
+        )
 
 
 def problem_of_tree(

@@ -53,7 +53,10 @@ class GainsBy:
 
 @dataclass(frozen=True)
 class Rehearsed:
-    """Demand a gain of so many standard errors, of the root and of nodes below it."""
+    """Demand a gain of so many standard errors, of the root and of nodes below it.
+
+    A demand below zero convinces in any case, once all is rehearsed.
+    """
 
     errors: tuple[float, float]
     combine: Rehearsable
@@ -76,10 +79,9 @@ class Rehearsed:
 
         If the first parts show no gain, the others are left as they are: it will not convince.
         """
-        loss, judged = leaf.rows.problem.loss, leaf.rows.judged
-        scores, to_beat = leaf.answer.scores.copy(), loss.value(judged, leaf.answer.scores)
+        scores, demands = leaf.answer.scores.copy(), self.errors[leaf.depth > 0] > 0
         for done, p in enumerate(np.unique(leaf.rows.part).tolist()):
-            if done >= FIRST and not loss.value(judged, scores) < to_beat:
+            if demands and done >= FIRST and not _is_better(leaf, scores):
                 break
             rest = leaf.without(p)
             found = argmin(rest)
@@ -127,6 +129,12 @@ class Rehearsed:
 
     def _is_quick(self, leaf: Leaf, i: int) -> bool:
         return i not in leaf.one_by_one and has_closed_form(leaf.rows.problem.learners[i])
+
+
+def _is_better(leaf: Leaf, scores: FloatArray) -> bool:
+    """Whether scores are better than the node's."""
+    loss, judged = leaf.rows.problem.loss, leaf.rows.judged
+    return bool(loss.value(judged, scores) < loss.value(judged, leaf.answer.scores))
 
 
 def gains_by(demand: float, leaf: Leaf, scores: FloatArray) -> bool:

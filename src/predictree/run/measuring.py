@@ -29,7 +29,7 @@ TINY = 1e-6  # seconds, or bytes, that stand for nothing
 
 
 @dataclass(frozen=True, slots=True)
-class Growth:
+class Cost:
     """A cost as a function of the rows, known at a few numbers of them.
 
     It is taken to grow by a power of the rows, and past the most that were measured at least by a
@@ -73,7 +73,7 @@ class Growth:
         return c2 + max(0.0, c2 - c1) / (n2 - n1) * (n - n2)
 
 
-NOTHING = Growth((1,), (0.0,))
+NOTHING = Cost((1,), (0.0,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ def model_size(model: Any) -> int:
 
 def memory_of(
     learner: Learner, X: FloatArray, y: Labels, samples: Sequence[IntArray], warm: bool = False
-) -> tuple[Growth, Growth] | Failure:
+) -> tuple[Cost, Cost] | Failure:
     """Return how the peak and the model of a learner's fits grow, from fits on samples of rows.
 
     What is imported and cached once is not the fit's: unless the learner is warm, a first fit is
@@ -140,8 +140,8 @@ def memory_of(
     if isinstance(found, Failure):
         return found
     rows = tuple(map(len, samples))
-    peak = Growth(rows, tuple(float(weight.peak) for weight in found))
-    return peak, Growth(rows, tuple(float(weight.model) for weight in found))
+    peak = Cost(rows, tuple(float(weight.peak) for weight in found))
+    return peak, Cost(rows, tuple(float(weight.model) for weight in found))
 
 
 def nested_samples(y: Labels, stratify: bool, sizes: Sequence[int]) -> list[IntArray]:

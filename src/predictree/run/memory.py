@@ -12,7 +12,7 @@ from predictree.learners.forms import fit_by_sums
 from predictree.model.outputs import Labels
 from predictree.model.tree import FloatArray
 from predictree.run.guard import Failure
-from predictree.run.measuring import Growth, memory_of, nested_samples
+from predictree.run.measuring import Cost, memory_of, nested_samples
 
 UNITS = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
 BINARY = {"": 1.0, "ki": 2.0**10, "mi": 2.0**20, "gi": 2.0**30, "ti": 2.0**40}
@@ -107,7 +107,7 @@ def _needed(learner: Learner, X: FloatArray, y: Labels, n_train: int) -> float:
     return 0.0 if isinstance(found, Failure) else needed_at(found[0], n_train)
 
 
-def needed_at(peak: Growth, n_train: float) -> float:
+def needed_at(peak: Cost, n_train: float) -> float:
     """Return the bytes of one fit on so many rows, at least what fewer rows needed."""
     known = [cost for n, cost in zip(peak.rows, peak.costs, strict=True) if n <= n_train]
     return max([peak.at(n_train), *known])
