@@ -6,7 +6,7 @@ RUN := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)
 
 .PHONY: demo test lint docs clean
 
-demo: $(VENV)/.package
+demo: $(VENV)/.demo
 	$(RUN)/python -m predictree.cli.examples
 
 test: lint $(VENV)/.test
@@ -29,6 +29,10 @@ $(BIN)/python:
 
 $(VENV)/.package: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable .
+	touch $@
+
+$(VENV)/.demo: $(VENV)/.package
+	$(BIN)/python -m pip install --quiet --editable '.[app,frames,persist,report]'
 	touch $@
 
 $(VENV)/.test: $(VENV)/.package

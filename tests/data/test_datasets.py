@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -29,8 +31,41 @@ def test_sets_by_name(name, shape, task, monkeypatch):
     np.testing.assert_array_equal(load(name).X, X.to_numpy())
 
 
+def test_bikes_are_in_units_and_words():
+    X, y, task = load("bikes")
+    assert (X.shape, task, int(y.sum())) == ((17_379, 9), "regression", 3_292_679)
+    assert X["temperature"].between(-8, 39).all()
+    assert X["humidity"].between(0, 100).all()
+    assert set(X["working_day"]) == {"yes", "no"}
+    assert y[X["weather"] == "clear"].mean() > 1.5 * y[X["weather"] == "light rain or snow"].mean()
+
+
+def test_wines_are_good_or_fair():
+    X, y, task = load("wines")
+    assert (X.shape, task) == ((6_497, 12), "classification")
+    assert dict(zip(*np.unique(y, return_counts=True), strict=True)) == {"fair": 2384, "good": 4113}
+    assert X["colour"].value_counts().to_dict() == {"white": 4898, "red": 1599}
+
+
+def test_without_pandas_words_are_their_places_in_the_alphabet(monkeypatch):
+    X = load("wines").X
+    monkeypatch.setattr(datasets, "find_spec", lambda name: None)
+    found = load("wines").X
+    np.testing.assert_array_equal(found[:, :-1], X.drop(columns="colour"))
+    np.testing.assert_array_equal(found[:, -1], X["colour"] == "white")
+
+
+def test_shipped_tables_are_small_and_name_their_sources():
+    folder = Path(datasets.__file__).with_name("tables")
+    assert sum(file.stat().st_size for file in folder.glob("*.csv.gz")) < 1e6
+    told = (folder / "SOURCES.md").read_text()
+    assert all(f"`{file.name}`" in told for file in folder.glob("*.csv.gz"))
+    assert "Fanaee-T" in told
+    assert "CC BY 4.0" in told
+
+
 def test_an_unknown_name_is_told_the_known_ones():
-    with pytest.raises(InvalidInputError, match=r"'iris'.*'breast-cancer', 'diabetes', 'digits49'"):
+    with pytest.raises(InvalidInputError, match=r"'iris'.*'bikes', 'breast-cancer', 'diabetes'"):
         load("iris")
 
 

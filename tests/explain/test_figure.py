@@ -313,7 +313,7 @@ def test_levels_and_gaps_are_in_the_rules():
     frame = pd.DataFrame({"kind": rng.choice(["$a$", "b"], 400), "dose": rng.normal(size=400)})
     y = np.where(frame["kind"] == "b", 3.0, -3.0) * frame["dose"] + 0.1 * rng.normal(size=400)
     model = ToPsRegressor("lr", random_state=0).fit(frame, y)
-    assert {'kind = "$a$"', 'kind ≠ "$a$"'} <= set(written(model.plot(x=frame.iloc[0])))
+    assert {'kind = "$a$"', 'kind = "b"'} <= set(written(model.plot(x=frame.iloc[0])))
 
 
 def test_any_of_several_trees_is_drawn(regimes):

@@ -1,146 +1,215 @@
-"""``make demo``: trees on data that scikit-learn ships, beside their learners.
+"""``make demo`` and ``predictree demo``: trees on real tables, what they found, its worth.
 
-``predictree demo`` shows one of these, or the paper's toy example.
+Both tables are in the package. A tree is shown beside simpler models and, where it is installed,
+LightGBM, on rows that none of them has seen.
 """
 
-import warnings
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from textwrap import fill
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from textwrap import fill, indent
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.linear_model import LinearRegression
-from sklearn.metrics import log_loss, root_mean_squared_error
+from numpy.typing import NDArray
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.metrics import accuracy_score, log_loss, mean_absolute_error, root_mean_squared_error
 from sklearn.model_selection import train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from predictree.data.datasets import load
-from predictree.errors import RareClassWarning
+from predictree.cli.console import size, tell
+from predictree.data.datasets import Dataset, load
+from predictree.estimators.additive import AdditiveClassifier, AdditiveRegressor
 from predictree.estimators.classifier import ToPsClassifier
 from predictree.estimators.regressor import ToPsRegressor
-from predictree.learners import adapt, resolve_learners
-from predictree.model.tree import FloatArray
+from predictree.estimators.files import save
+from predictree.explain.portraits import outline, portraits
+from predictree.explain.wording import table
+from predictree.model.words import rounded
 
-N_SPLITS = 2
-WIDTH = 100
+WIDTH = 96
+UNSEEN = 0.3  # of the rows
+SHALLOW = {"max_depth": 2, "random_state": 0}  # four regions at most: to be read at a glance
+NEEDS = {"save": ("skops", "persist"), "report": ("jinja2", "report")}
 
 
 @dataclass(frozen=True)
 class Example:
-    """A data set and the settings of its trees."""
+    """A table with its question."""
 
-    title: str
     name: str
-    settings: dict[str, Any]
-    n_features: int | None = None  # the first so many, if not all
+    title: str
+    question: str
 
 
 @dataclass(frozen=True)
-class Judge:
-    """The estimator that serves a task, and the measure it is judged by."""
+class Kind:
+    """What serves a task: the tree, the root of one, a line, LightGBM's name, and the measures."""
 
-    estimator: type[ToPsClassifier] | type[ToPsRegressor]
-    measure: str
-    score: Callable[[Any, FloatArray], float]
+    tree: type[Any]
+    root: type[Any]
+    line: list[tuple[str, Any]]
+    boosting: str
+    measures: dict[str, Callable[[Any, Any], str]]
     predict: str
 
 
-EXAMPLES = [
-    Example("Diabetes progression (442 patients, 10 features)", "diabetes", {"max_depth": 2}),
-    Example(
-        "Breast cancer (569 patients, the 10 mean features)",
-        "breast-cancer",
-        {"loss": "log_loss", "max_depth": 2},
-        n_features=10,
+EXAMPLES = {
+    "bikes": Example(
+        "bikes",
+        "Bike rentals in Washington, hour by hour (UCI, CC BY 4.0, Fanaee-T and Gama)",
+        "How many bikes are rented in an hour, and does the same rule hold on all days?",
     ),
-    Example(
-        "Handwritten 4 or 9 (361 images, 64 pixels)",
-        "digits49",
-        {"loss": "log_loss", "max_depth": 1},
+    "wines": Example(
+        "wines",
+        "Portuguese wines and their tasters (UCI, CC BY 4.0, Cortez and others)",
+        "Which wines do tasters find good (6 points of 10 or more), and why?",
     ),
-]
-JUDGES = {
-    "regression": Judge(
-        ToPsRegressor, "RMSE", lambda y, s: float(root_mean_squared_error(y, s)), "predict"
+}
+LOGISTIC = LogisticRegression(solver="newton-cholesky", tol=1e-8)
+KINDS = {
+    "regression": Kind(
+        ToPsRegressor,
+        AdditiveRegressor,
+        [("linear", LinearRegression())],
+        "LGBMRegressor",
+        {
+            "RMSE": lambda y, s: rounded(float(root_mean_squared_error(y, s)), 3),
+            "mean error": lambda y, s: rounded(float(mean_absolute_error(y, s)), 3),
+        },
+        "predict",
     ),
-    "classification": Judge(
-        ToPsClassifier, "log loss", lambda y, s: float(log_loss(y, s)), "predict_proba"
+    "classification": Kind(
+        ToPsClassifier,
+        AdditiveClassifier,
+        [("linear", make_pipeline(StandardScaler(), LOGISTIC))],
+        "LGBMClassifier",
+        {
+            "log loss": lambda y, s: rounded(float(log_loss(y, s)), 3),
+            "wrong answers": lambda y, s: f"{1 - accuracy_score(y, _classes(y)[s.argmax(1)]):.1%}",
+        },
+        "predict_proba",
     ),
 }
 
 
 def main() -> None:
-    """Print trees, verdicts and a table for the two examples of patients."""
-    for example in EXAMPLES[:2]:
-        show(example)
-    print(
-        "\nOn sets as small as these a split is rarely a clear gain. Then the default is a plain\n"
-        "stack of its learners, and says so."
-    )
+    """Show both tables and write the files of both."""
+    for example in EXAMPLES.values():
+        show(example, Path("predictree-demo"))
 
 
-def show(example: Example) -> None:
-    """Fit two trees and every base learner on a few random splits of the data."""
-    X, y, task = load(example.name)
-    judge = JUDGES[task]
-    X = getattr(X, "iloc", X)[:, : example.n_features]
-    results: dict[str, list[float]] = {}
-    print_title(example.title)
-    for seed in range(N_SPLITS):
-        X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.3, random_state=seed)
-        for name, learners in (("ToPs/LR", "lr"), ("strong", "strong")):
-            model = judge.estimator(learners, random_state=seed, n_jobs=-1, **example.settings)
-            model.fit(X_train, y_train)
-            if seed == 0:
-                print(f"\n{name}\n{model.export_text()}")
-                print(fill(str(model.verdict_), WIDTH))
-            answer = getattr(model, judge.predict)(X_test)
-            results.setdefault(name, []).append(judge.score(y_test, answer))
-        for name, estimator in resolve_learners("strong", task):
-            answer = base_learner(name, estimator, task, X_train, y_train, X_test)
-            results.setdefault(name, []).append(judge.score(y_test, answer))
-    print_table(judge.measure, results)
+def show(example: Example, folder: Path | None = None) -> None:
+    """Grow a tree, say what it found, set it beside others, and write its files."""
+    data = load(example.name)
+    X, X_new, y, y_new = train_test_split(data.X, data.y, test_size=UNSEEN, random_state=0)
+    print_title(example)
+    kind, start = KINDS[data.task], time.process_time()
+    model = kind.tree(**SHALLOW).fit(X, y)
+    seconds = time.process_time() - start
+    print(f"\n{outline(model)}\n\nIt took {seconds:.1f} CPU seconds.", end=" ")
+    print_regions(model)
+    print(f"\n{fill(str(model.verdict_), WIDTH)}")
+    fits = {"tree of additive models": model, **_others(kind, X, y)}
+    print_table(kind, fits, X_new, y_new, len(X))
+    if folder is not None:
+        write_files(example.name, model, Dataset(X_new, y_new, data.task), folder)
 
 
-def show_toy() -> None:
-    """Grow the tree of the paper's Fig. 1, which trains and counts errors on the same patients."""
-    X, y, _ = load("toy")
-    rows = np.tile(np.arange(len(y)), 3)
-    part = np.repeat([0, 1, 2], len(y))
-    model = ToPsClassifier.paper("lr", loss="error")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RareClassWarning)  # the paper's rows are few
-        model.fit(getattr(X, "iloc", X)[rows], y[rows], partition=part)
-    line = LinearRegression().fit(X, y).predict(X) >= 0.5
-    print_title("The paper's toy example (40 patients: hypertension by diabetes and age)")
-    print(f"\n{model.export_text(feature_names=['diabetic', 'age'], decimals=3)}\n")
-    print(f"Linear regression makes {np.sum(line != y)} errors,", end=" ")
-    print(f"this tree of linear regressions {np.sum(model.predict(X) != y)}.")
+def _others(kind: Kind, X: Any, y: NDArray[Any]) -> dict[str, Any]:
+    """Return what the tree is compared with."""
+    several = {
+        "one additive model": kind.root(random_state=0),
+        "linear model": kind.tree(kind.line, max_depth=0, random_state=0),
+    }
+    if find_spec("lightgbm") is not None:
+        several["LightGBM, as it comes"] = _boosting(kind.boosting)
+    return {name: model.fit(X, y) for name, model in several.items()}
 
 
-def print_title(title: str) -> None:
-    """Print a title."""
-    print(f"\n{title}\n{'=' * len(title)}")
+def _boosting(name: str) -> Any:
+    """Return a boosting of LightGBM that takes a table with words."""
+    lightgbm = import_module("lightgbm")
+    boosting = getattr(lightgbm, name)(verbose=-1, n_jobs=1, random_state=0)
+    return Words(boosting)
 
 
-def base_learner(
-    name: str, estimator: Any, task: str, X_train: Any, y_train: Any, X_test: Any
-) -> FloatArray:
-    """Return what a base learner alone answers, trained on all the training rows."""
-    n_outputs = 1 if task == "regression" else 2
-    learner = adapt(name, clone(estimator), task, n_outputs, proper=True)
-    rows = np.arange(len(X_train))
-    model = learner.fit(np.asarray(X_train), np.asarray(y_train), rows, seed=0)
-    scores = model.scores(np.asarray(X_test))
-    return scores[:, 0] if task == "regression" else scores
+@dataclass
+class Words:
+    """Gives words to a model as categories of pandas."""
+
+    model: Any
+
+    def fit(self, X: Any, y: Any) -> "Words":
+        """Learn the words, and fit."""
+        self.kinds = {
+            name: import_module("pandas").CategoricalDtype(sorted(X[name].unique()))
+            for name in getattr(X, "columns", ())
+            if X[name].dtype.kind not in "iuf"
+        }
+        self.model.fit(self._seen(X), y)
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Return what the model predicts."""
+        return self.model.predict(self._seen(X))
+
+    def predict_proba(self, X: Any) -> Any:
+        """Return the probabilities that it gives."""
+        return self.model.predict_proba(self._seen(X))
+
+    def _seen(self, X: Any) -> Any:
+        return X.astype(self.kinds) if self.kinds else X
 
 
-def print_table(measure: str, results: dict[str, list[float]]) -> None:
-    """Print the mean of every method over the splits, best first."""
-    print(f"\n{'':16}{measure} on held-out rows, mean of {N_SPLITS} splits (less is better)")
-    for name, values in sorted(results.items(), key=lambda item: float(np.mean(item[1]))):
-        print(f"{name:16}{np.mean(values):.4g}")
+def _classes(y: NDArray[Any]) -> NDArray[Any]:
+    return np.unique(y)
+
+
+def print_title(example: Example) -> None:
+    """Print what the table is and what is asked."""
+    print(f"\n{example.title}\n{'=' * len(example.title)}\n{example.question}")
+
+
+def print_regions(model: Any) -> None:
+    """Print what is special in each region."""
+    print("What is special there, against one model for all rows:")
+    for region in portraits(model).regions:
+        print(f"\n  {region.rule} ({region.share:.0%} of the rows)")
+        special = region.special or "as for all rows, but for the level"
+        print(indent(fill(special, WIDTH - 6), "    "))
+
+
+def print_table(kind: Kind, fits: dict[str, Any], X: Any, y: NDArray[Any], n_train: int) -> None:
+    """Print what every model is worth on rows that none has seen."""
+    rows = [("", *kind.measures)]
+    for name, model in fits.items():
+        answer = getattr(model, kind.predict)(X)
+        rows.append((name, *(measure(y, answer) for measure in kind.measures.values())))
+    print(f"\nOn {len(y):,} rows that no model has seen, after {n_train:,} to learn from:")
+    print(table(rows, range(1, len(rows[0]))))
+
+
+def write_files(name: str, model: Any, new: Dataset, folder: Path) -> None:
+    """Write the model, its report and rows to try it on, and say what to do with them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    lacking = [extra for library, extra in NEEDS.values() if find_spec(library) is None]
+    if lacking or find_spec("pandas") is None:
+        extras = ",".join([*lacking, "frames"])
+        tell(f"\nA report and a page to try it on need pip install 'predictree[app,{extras}]'.")
+        return
+    file, page, data = (folder / f"{name}{end}" for end in (".tops", "-report.html", "-new.csv"))
+    n_bytes = save(model, file)
+    model.report(new.X, new.y, page)
+    new.X.to_csv(data, index=False)
+    tell(f"\nWrote the model ({size(n_bytes)}), a report and {len(new.y):,} rows to try it on.")
+    tell(f"  the tree, its regions and curves:  open {page} in a browser")
+    tell(f"  change a value, see what changes:  predictree view {file} --data {data}")
+    tell(f"  one answer taken apart:            predictree explain {file} {data} --row 1")
 
 
 if __name__ == "__main__":

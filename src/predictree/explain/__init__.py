@@ -5,6 +5,7 @@ from predictree.explain.display import TermDisplay, plot_terms
 from predictree.explain.explain import Explanation, explain
 from predictree.explain.figure import plot_tree
 from predictree.explain.importance import Importance, Importances, importances
+from predictree.explain.portraits import outline, portraits
 from predictree.explain.regions import learner_map, scorecard
 from predictree.explain.summary import summarise
 from predictree.explain.terms import contrast, terms
@@ -22,8 +23,10 @@ __all__ = [
     "export_text",
     "importances",
     "learner_map",
+    "outline",
     "plot_terms",
     "plot_tree",
+    "portraits",
     "scorecard",
     "summarise",
     "terms",

@@ -8,6 +8,9 @@ import numpy as np
 from predictree.model.schema import Column
 from predictree.model.tree import Split
 
+NOTHING = 1e-12  # a smaller number is what rounding leaves of zero
+TINY, HUGE = 1e-5, 1e15  # between them numbers are written out
+
 
 def rules(split: Split, columns: Sequence[Column] | None, decimals: int) -> tuple[str, str]:
     """Return the conditions of the left and of the right side in words."""
@@ -16,8 +19,7 @@ def rules(split: Split, columns: Sequence[Column] | None, decimals: int) -> tupl
     if np.isinf(split.threshold):
         return f"{name} is known", f"{name} is missing"
     if split.is_level:
-        level = column.levels[int(split.threshold)]
-        return f'{name} = "{level}"', f'{name} ≠ "{level}"'
+        return _levels(split, column)
     if column.kind == "ordered":
         first = int(np.ceil(split.threshold))
         sides = [
@@ -32,6 +34,16 @@ def rules(split: Split, columns: Sequence[Column] | None, decimals: int) -> tupl
     if split.had_missing:
         sides[0 if split.missing_left else 1] += " or missing"
     return sides[0], sides[1]
+
+
+def _levels(split: Split, column: Column) -> tuple[str, str]:
+    """Return the conditions of one level and of the rest; the other of two has a name."""
+    level = column.levels[int(split.threshold)]
+    others = [other for other in column.levels if other != level]
+    mine = f'{column.name} = "{level}"'
+    if len(others) == 1 and not split.had_missing:
+        return mine, f'{column.name} = "{others[0]}"'
+    return mine, f'{column.name} ≠ "{level}"'
 
 
 def _set_of(levels: Sequence[Any]) -> str:
@@ -52,6 +64,22 @@ def decoded(column: Column, code: float) -> Any:
         known = 0 <= code < len(column.levels)
         return str(column.levels[int(code)]) if known else "a level that fit did not see"
     return date_of(code) if column.kind == "date" else float(code)
+
+
+def rounded(value: float | None, digits: int = 4) -> str:
+    """Return a number with so many digits that count, without an exponent unless it needs one.
+
+    A value that is none, or that is not known, is a dash; rounding errors are zero.
+    """
+    if value is None or not np.isfinite(value):
+        return "–"
+    if abs(value) < NOTHING:
+        return "0"
+    if not TINY <= abs(value) < HUGE:
+        return f"{value:.{digits - 1}e}"
+    decimals = digits - 1 - int(np.floor(np.log10(abs(value))))
+    text = f"{value:,.{max(decimals, 0)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def word(value: Any) -> str:
