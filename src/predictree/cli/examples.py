@@ -25,8 +25,8 @@ from predictree.cli.console import size, tell
 from predictree.data.datasets import Dataset, load
 from predictree.estimators.additive import AdditiveClassifier, AdditiveRegressor
 from predictree.estimators.classifier import ToPsClassifier
-from predictree.estimators.regressor import ToPsRegressor
 from predictree.estimators.files import save
+from predictree.estimators.regressor import ToPsRegressor
 from predictree.explain.portraits import outline, portraits
 from predictree.explain.wording import table
 from predictree.model.words import rounded
