@@ -1,6 +1,8 @@
 """How the account of a fit is made: its verdict, its segments, and what is usual at its nodes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,15 +17,16 @@ from predictree.losses.judging import Evidence, error_on, loss_on, observed_rate
 from predictree.model import Account, Background, Comparison, FitCount, Segment, Settings, Verdict
 from predictree.model.tree import NONE, BoolArray, FloatArray, IntArray, Tree
 
+REFERENCE = "one stack of the reference's learners"
 CHUNK = 65_536  # rows that are looked at together
 
 
-def account_of(task: Task, grown: list[Grown]) -> Account:
-    """Return what a fit says of itself."""
+def account_of(task: Task, grown: list[Grown], rivals: Sequence[Grown] = ()) -> Account:
+    """Return what a fit says of itself, beside others that were grown on the same folds."""
     first = grown[0]
     unfinished = "time_limit" if len(grown) < task.n_trees else None
     return Account(
-        verdict=_verdict(grown, task.recipe.limits.max_depth != 0),
+        verdict=_verdict(grown, task.recipe.limits.max_depth != 0, rivals),
         segments=segments(first.tree, first.problem, first.evidence),
         failures=(*task.refused, *(lost for one in grown for lost in one.failures)),
         fits=sum((one.fits for one in grown), FitCount()),
@@ -43,18 +46,29 @@ def settings_of(estimator: Any, /, **changed: Any) -> Settings:
     return Settings(type(estimator).__name__, copies)
 
 
-def _verdict(grown: list[Grown], tried: bool) -> Verdict:
+def _verdict(grown: list[Grown], tried: bool, rivals: Sequence[Grown]) -> Verdict:
     """Judge the tree, or the mean of the trees if the same rows judge all of them."""
     problem, first = grown[0].problem, grown[0].evidence
     rows = problem.partition.v2
-    alike = [one.evidence for one in grown if np.array_equal(one.problem.partition.v2, rows)]
+    alike = _evidence(grown, rows)
     names = [name for name in first.learners if all(name in e.learners for e in alike)]
     mean = Evidence(
         np.mean([e.tree for e in alike], axis=0),
         np.mean([e.stack for e in alike], axis=0),
         {name: np.mean([e.learners[name] for e in alike], axis=0) for name in names},
+        first.stacks,
     )
-    return judge(problem.loss, problem.judged(rows), mean, tried)
+    verdict = judge(problem.loss, problem.judged(rows), mean, tried)
+    if not (theirs := _evidence(rivals, rows)):
+        return verdict
+    told = np.mean([e.tree for e in theirs], axis=0)
+    reference = _comparison(problem.loss, problem.judged(rows), mean.tree, REFERENCE, told)
+    return replace(verdict, reference=reference)
+
+
+def _evidence(grown: Sequence[Grown], rows: IntArray) -> list[Evidence]:
+    """Return the evidence of the trees that these rows judge."""
+    return [one.evidence for one in grown if np.array_equal(one.problem.partition.v2, rows)]
 
 
 def judge(loss: Loss, rows: Judged, evidence: Evidence, tried: bool = True) -> Verdict:
@@ -62,21 +76,25 @@ def judge(loss: Loss, rows: Judged, evidence: Evidence, tried: bool = True) -> V
     losses = {name: loss.value(rows, scores) for name, scores in evidence.learners.items()}
     defined = {name: value for name, value in losses.items() if np.isfinite(value)}
     best = min(defined, key=lambda name: defined[name]) if defined else next(iter(losses))
-    value = loss.value(rows, evidence.tree)
-
-    def compare(name: str, scores: FloatArray) -> Comparison:
-        its = loss.value(rows, scores)
-        if np.array_equal(scores, evidence.tree):
-            return Comparison(name, its, 0.0, 0.0)
-        return Comparison(name, its, its - value, loss.error_of_gain(rows, scores, evidence.tree))
-
+    compare = partial(_comparison, loss, rows, evidence.tree)
     return Verdict(
         loss.name,
-        value,
+        loss.value(rows, evidence.tree),
         compare(f"the best learner alone ({best})", evidence.learners[best]),
-        compare("one stack of all learners", evidence.stack),
+        compare(evidence.stacks, evidence.stack),
         tried,
     )
+
+
+def _comparison(
+    loss: Loss, rows: Judged, tree: FloatArray, name: str, scores: FloatArray
+) -> Comparison:
+    """Compare the scores of a tree with others."""
+    its = loss.value(rows, scores)
+    if np.array_equal(scores, tree):
+        return Comparison(name, its, 0.0, 0.0)
+    gain = its - loss.value(rows, tree)
+    return Comparison(name, its, gain, loss.error_of_gain(rows, scores, tree))
 
 
 def segments(tree: Tree, problem: Problem, evidence: Evidence) -> tuple[Segment, ...]:

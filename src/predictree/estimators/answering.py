@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from predictree.data.imputation import spread
 from predictree.data.table import numbers_of
 from predictree.errors import InvalidInputError
+from predictree.estimators.honest import told_by
 from predictree.explain import (
     Explanation,
     TermDisplay,
@@ -24,6 +26,7 @@ from predictree.explain import (
 )
 from predictree.explain.additive import AdditiveTree, importances_of
 from predictree.explain.bounds import LossBound, loss_bound
+from predictree.explain.honest import Honest
 from predictree.losses import Loss
 from predictree.model import Model
 from predictree.model.account import Background, FitCount, FitFailure, Segment, Verdict
@@ -221,6 +224,33 @@ class Answering:
         """
         check_is_fitted(self)
         return contrast(self.model_, first, second, **kwargs)
+
+    def honest(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None = None, *, tree: int = 0
+    ) -> Honest:
+        """Tell the regions by rows that `fit` has not seen, so that intervals hold.
+
+        The rows of a fit choose its regions and how smooth its curves are, so that the standard
+        errors of `terms` are too small. Here every region gets a function of its own from fresh
+        rows alone: bands of 1.96 standard errors cover its best additive function about as often
+        as they say. Pairs of columns are taken as they are.
+
+        Parameters
+        ----------
+        X, y : table and labels
+            Rows that were not in `fit`, best as many. A region with fewer than 20 has no effects.
+        sample_weight : array-like, optional
+        tree : int, default=0
+            Which of the ``trees_``.
+
+        Returns
+        -------
+        Honest
+            With ``terms()``, ``contrast(first, second)`` and ``plot_terms()`` like the estimator's.
+        """
+        features = self._features(X)
+        labels = self.model_.code_labels(y, len(features))
+        return told_by(AdditiveTree.of(self, tree), features, labels, sample_weight)
 
     def plot_terms(self, features: Sequence[Any] | None = None, **kwargs: Any) -> TermDisplay:
         """Draw what features add, for all rows and where regions differ, with matplotlib.

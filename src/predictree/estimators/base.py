@@ -19,6 +19,7 @@ from predictree.estimators.freezing import fitted, frozen
 from predictree.estimators.identity import identity_of
 from predictree.estimators.preparing import prepared
 from predictree.estimators.recipes import way_of
+from predictree.estimators.reference import rival_of
 from predictree.grow.algorithm import best_split, grow
 from predictree.grow.finish import best_of
 from predictree.grow.fits import Fits
@@ -88,11 +89,9 @@ class TreesOfPredictors(CallbackSupportMixin, Answering, Adjustable):  # type: i
         """
         task = prepared(self, X, y, sample_weight, partition, groups, fit_params)
         context = self._init_callbacks(X, y, task)
-        grown: list[Grown] = []
-        with task.begun() as begun:
-            while len(grown) < task.n_trees and not (grown and task.is_over(grown[-1])):
-                grown.append(self._grow(task, begun, grown, context))
-        found = fitted(self, task, grown)
+        grown = self._grown(task, context)
+        given = X, y, sample_weight, partition, groups, fit_params
+        found = fitted(self, task, grown, self._rivals(task, given))
         _warn_of(found["model_"].account.failures)
         self.__dict__.pop("feature_names_in_", None)
         self.__dict__.update(found)
@@ -130,6 +129,22 @@ class TreesOfPredictors(CallbackSupportMixin, Answering, Adjustable):  # type: i
             "groups": groups,
         }  # fmt: skip
         return forecast(self, data, fit_params)
+
+    def _grown(self, task: Task, context: Any) -> list[Grown]:
+        """Grow all trees."""
+        grown: list[Grown] = []
+        with task.begun() as begun:
+            while len(grown) < task.n_trees and not (grown and task.is_over(grown[-1])):
+                grown.append(self._grow(task, begun, grown, context))
+        return grown
+
+    def _rivals(self, task: Task, given: tuple[Any, ...]) -> list[Grown]:
+        """Return a stack for every tree, on its folds, of the learners that are the reference."""
+        if self.reference is None or task.clock.is_late:
+            return []
+        rival, its = rival_of(self, task, given)
+        found: list[Grown] = rival._grown(its, None)
+        return found
 
     def _grow(self, task: Task, begun: Begun | None, before: list[Grown], context: Any) -> Grown:
         """Grow the next tree: partition, search, weigh, freeze."""

@@ -101,6 +101,10 @@ default="additive"
         value, or the probability of the second of two classes. It holds everywhere: no region
         bends these curves, and no split or pair has these columns. A missing value may be
         answered by anything.
+    reference : {"strong", "boosted", ...}, list of (str, estimator) or None, default=None
+        Learners, as in ``learners``, that the tree is compared with: ``verdict_`` then says what
+        it costs that the model can be read, beside one stack of them on the same folds. They are
+        fitted for this alone, and may take far longer than the tree.
     feature_roles : dict or None, default=None
         What a column, by name or place, is for: ``"split"`` (the tree only), ``"fit"`` (the
         learners only), ``"both"``, ``"ignore"``, or ``"audit"`` (kept for reports, never used).

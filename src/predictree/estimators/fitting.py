@@ -53,6 +53,13 @@ class Task:
     clock: Clock
     checkpoint: Checkpoint | None
 
+    def on_the_folds_of(self, other: "Task") -> "Task":
+        """Return the same with the rows, folds, seeds and deadline of another."""
+        return replace(
+            self, split_up=other.split_up, drawn=other.drawn, n_trees=other.n_trees,
+            entropy=other.entropy, clock=other.clock,
+        )  # fmt: skip
+
     def begun(self) -> AbstractContextManager[Begun | None]:
         """Hold the checkpoint of the fit, if it has one."""
         return self.checkpoint.begun(self.entropy) if self.checkpoint else nullcontext()

@@ -1,5 +1,6 @@
 """What a fit leaves: trees weighed and frozen, and the attributes of a fitted estimator."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from predictree.data.table import never_missing
@@ -23,7 +24,9 @@ def frozen(growth: Growth, refit: bool, stopped: str | None) -> Grown:
     return Grown(tree, growth.fits.problem, seen, failures, ledger.fits, stopped)
 
 
-def fitted(estimator: Adjustable, task: Task, grown: list[Grown]) -> dict[str, Any]:
+def fitted(
+    estimator: Adjustable, task: Task, grown: list[Grown], rivals: Sequence[Grown] = ()
+) -> dict[str, Any]:
     """Return the attributes of a finished fit: nothing of the estimator changes before."""
     first, table = grown[0].problem, task.table
     takes_nan = {learner.name: learner.allows_nan for learner in first.learners}
@@ -37,7 +40,7 @@ def fitted(estimator: Adjustable, task: Task, grown: list[Grown]) -> dict[str, A
         imputations=tuple(filled for filled, _ in task.drawn if filled is not None),
         backgrounds=tuple(background(one.tree, one.problem) for one in grown),
         loss=first.loss,
-        account=account_of(task, grown),
+        account=account_of(task, grown, rivals),
         settings=settings_of(estimator),
     )
     partition = table.spread(first.partition.codes, NO_PART)

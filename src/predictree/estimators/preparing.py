@@ -44,6 +44,8 @@ def prepared(
     start = time.monotonic()
     limits = limits_of(estimator)  # before anything is read, what is wrong with a parameter is told
     named = resolve_learners(estimator.learners, estimator._task)
+    if estimator.reference is not None:
+        resolve_learners(estimator.reference, estimator._task)
     table = read_table(X, y, sample_weight, estimator._task, estimator.feature_roles, estimator)
     columns = _columns_of(X)
     _warn_of_rare_classes(table)

@@ -28,7 +28,7 @@ default="additive"
         them; additive models then are models of the logarithm of the mean, and answers of other
         learners are kept above zero.
     validation, weights, shrinkage, search, n_thresholds, max_depth, min_samples_leaf, \
-min_samples_val, min_gain, min_gain_se, refit, n_repeats, feature_roles, imputation, \
+min_samples_val, min_gain, min_gain_se, refit, n_repeats, reference, feature_roles, imputation, \
 n_imputations, time_limit, memory_limit, learner_timeout, checkpoint, \
 verbose, n_jobs, random_state
         As in `ToPsClassifier`.

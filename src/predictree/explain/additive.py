@@ -76,6 +76,8 @@ class AdditiveTree:
     @classmethod
     def of(cls, fitted: Any, tree: int = 0) -> Self:
         """Read a fitted estimator or model, or say that it cannot be read so."""
+        if isinstance(fitted, cls):
+            return fitted
         model = model_of(fitted)
         functions = functions_of(tree_with(model, tree, 0))
         census = model.backgrounds[tree].census if model.backgrounds else None
@@ -177,14 +179,19 @@ class AdditiveTree:
             return self._curve(node, term)
         return self._surface(node, self.functions[node].surfaces[term - n_curves])
 
-    def contrast(self, term: int, first: int, second: int) -> tuple[FloatArray, FloatArray]:
+    def difference(self, term: int, first: int, second: int) -> tuple[FloatArray, FloatArray]:
         """Return a curve of one node minus that of another, and the standard error.
 
         What both have from the nodes above them cancels out, with its errors.
         """
         a, b = (self.functions[node].curves[term] for node in (first, second))
-        shared = self.functions[self.above(first, second)].curves[term].variance
-        return a.values - b.values, _root(a.variance + b.variance - 2 * shared)
+        return a.values - b.values, _root(
+            a.variance + b.variance - 2 * self.shared(term, first, second)
+        )
+
+    def shared(self, term: int, first: int, second: int) -> FloatArray:
+        """Return the variance of what two nodes have in common: what is from the nodes above."""
+        return self.functions[self.above(first, second)].curves[term].variance
 
     def above(self, first: int, second: int) -> int:
         """Return the deepest node that two nodes have above them, or are."""
@@ -201,17 +208,16 @@ class AdditiveTree:
         return np.concatenate([np.arange(known[0], known[-1] + 1), cells[cells == len(axis.knots)]])
 
     def _curve(self, node: int, term: int) -> Shape:
-        curve, root = self.functions[node].curves[term], self.root.curves[term]
-        cells = self.reached(node, term)
-        own = np.maximum(curve.variance - root.variance, 0.0)
+        curve = self.functions[node].curves[term]
+        cells, (change, change_error) = self.reached(node, term), self.difference(term, node, 0)
         return Shape(
             columns=self.columns[term],
             values=[(self.value(term, cell),) for cell in cells.tolist()],
             codes=_codes(curve.axis)[cells, None],
             effect=curve.values[cells],
             error=_root(curve.variance)[cells],
-            change=(curve.values - root.values)[cells],
-            change_error=_root(own)[cells],
+            change=change[cells],
+            change_error=change_error[cells],
             share=self.census.cells[term][node, cells],
         )
 

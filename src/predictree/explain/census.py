@@ -3,6 +3,8 @@
 It is taken once, at the end of a fit, and is all that the model keeps of these rows' values.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from predictree.model.account import Census
@@ -22,15 +24,21 @@ def functions_of(tree: Tree) -> tuple[AdditiveFunction, ...] | None:
 def census_of(tree: Tree, X: FloatArray, mass: FloatArray) -> Census | None:
     """Look at the training rows of every node; None if the tree is not of additive models."""
     functions = functions_of(tree)
-    if functions is None:
-        return None
+    return None if functions is None else taken(tree, functions, X, mass)
+
+
+def taken(
+    tree: Tree, functions: Sequence[AdditiveFunction], X: FloatArray, mass: FloatArray
+) -> Census:
+    """Look at the rows of every node as its function sees them."""
     root, parents = functions[0], [max(int(parent), 0) for parent in tree.parent]
     cells = tuple(np.zeros((len(tree), axis.n_cells)) for axis in root.axes)
     n_terms, k = len(root.curves) + len(root.surfaces), len(root.intercept)
     size, moved, apart = np.zeros((len(tree), n_terms, k)), *np.zeros((2, len(tree), k))
-    for node, rows in enumerate(_rows_by_node(tree, X)):
-        if not len(rows):
+    for node, every in enumerate(rows_by_node(tree, X)):
+        if not len(every):
             continue
+        rows = every[:: -(-len(every) // MOST_ROWS)]  # of very many, some that are evenly far apart
         here, weight = X[rows], mass[rows] / mass[rows].sum()
         for found, axis in zip(cells, root.axes, strict=True):
             found[node] = _shares(axis, here[:, axis.feature], weight)
@@ -41,15 +49,15 @@ def census_of(tree: Tree, X: FloatArray, mass: FloatArray) -> Census | None:
     return Census(cells, size, moved, apart)
 
 
-def _rows_by_node(tree: Tree, X: FloatArray) -> list[IntArray]:
-    """Return the rows of every node; of very many, some that are evenly far apart."""
+def rows_by_node(tree: Tree, X: FloatArray) -> list[IntArray]:
+    """Return the rows of every node."""
     leaf = tree.apply(X)
     order = np.argsort(leaf, kind="stable")
     found = np.split(order, np.searchsorted(leaf[order], np.arange(1, len(tree))))
     for i in range(len(tree) - 1, 0, -1):
         parent = int(tree.parent[i])
         found[parent] = np.sort(np.concatenate([found[parent], found[i]]))
-    return [rows[:: -(-len(rows) // MOST_ROWS) or 1] for rows in found]
+    return found
 
 
 def _shares(axis: Axis, column: FloatArray, weight: FloatArray) -> FloatArray:

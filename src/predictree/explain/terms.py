@@ -48,12 +48,12 @@ def terms(fitted: Any, leaf: int | None = None, *, tree: int = 0) -> Any:
     -----
     Effects are on the scale of the prediction in a regression, of log-odds in a classification,
     and of the logarithm of the mean where the loss has such a link. The errors take regions and
-    the smoothness of curves as known; see the guide for what that is worth, and `honest` for
-    errors that do not.
+    the smoothness of curves as known, and are too small where the same rows found them: see
+    `honest` for some that hold.
     """
     read = AdditiveTree.of(fitted, tree)
     if leaf is not None:
-        tree_with(read.model, tree, leaf)
+        tree_with(read.model, read.number, leaf)
     nodes = read.leaves if leaf is None else [int(leaf)]
     lines: dict[str, list[Any]] = {name: [] for name in COLUMNS}
     for node in nodes:
@@ -90,12 +90,12 @@ def contrast(fitted: Any, first: int, second: int, *, tree: int = 0) -> Any:
     """
     read = AdditiveTree.of(fitted, tree)
     for node in (first, second):
-        tree_with(read.model, tree, node)
+        tree_with(read.model, read.number, node)
     lines: dict[str, list[Any]] = {
         name: [] for name in ("feature", "value", "target", "difference", "error")
     }
     for term in range(len(read.root.curves)):
-        difference, error = read.contrast(term, first, second)
+        difference, error = read.difference(term, first, second)
         both = np.intersect1d(read.reached(first, term), read.reached(second, term))
         values = [read.value(term, cell) for cell in both.tolist()]
         for k, target in enumerate(read.targets):

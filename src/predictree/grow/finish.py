@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 
@@ -26,6 +27,8 @@ ROWS_A_WEIGHT = 2  # of V², so that the weights of a path are more than noise
 
 class _OfPredictors:
     """What is the same wherever a leaf weighs predictors."""
+
+    stacks: ClassVar[str] = "one stack of all learners"
 
     def trimmed(self, growth: Growth) -> Growth:
         """Return the tree as it is."""
@@ -77,6 +80,7 @@ class Pruned:
 
     errors: float
     linear: Callable[[], FloatArray]
+    stacks: ClassVar[str] = "its root alone"
 
     def trimmed(self, growth: Growth) -> Growth:
         """Return the tree without the splits that are not worth it, looked at from below."""
@@ -166,13 +170,19 @@ def evidence(growth: Growth, weights: LeafWeights) -> Evidence:
     In a tree of mixtures every row's weights were found without its fold. Path weights were found
     on these rows; so are the stack's then.
     """
+    finish, told = growth.finish, _told(growth, weights)
+    alone = finish.alone(growth)
+    return Evidence(told, finish.stack(growth, alone), alone, finish.stacks)
+
+
+def _told(growth: Growth, weights: LeafWeights) -> FloatArray:
+    """Return what the leaves say about V²."""
     problem, finish = growth.fits.problem, growth.finish
-    rows, alone = problem.partition.v2, finish.alone(growth)
-    tree = np.empty((len(rows), problem.n_outputs))
+    rows = problem.partition.v2
+    told = np.empty((len(rows), problem.n_outputs))
     for leaf in growth.leaves:
-        place = np.searchsorted(rows, leaf.rows.v2)
-        tree[place] = finish.said(growth, leaf, weights[leaf.path])
-    return Evidence(tree, finish.stack(growth, alone), alone)
+        told[np.searchsorted(rows, leaf.rows.v2)] = finish.said(growth, leaf, weights[leaf.path])
+    return told
 
 
 def freeze(growth: Growth, weights: LeafWeights, refit: bool = False) -> Tree:
@@ -196,13 +206,16 @@ def freeze(growth: Growth, weights: LeafWeights, refit: bool = False) -> Tree:
 
 def best_of(growths: Iterable[Growth]) -> Growth:
     """Return the grown tree with the least held-out loss, the first of equals."""
+    growths = list(growths)
+    if len(growths) == 1:
+        return growths[0].finish.trimmed(growths[0])
     return min((growth.finish.trimmed(growth) for growth in growths), key=_held_out_loss)
 
 
 def _held_out_loss(growth: Growth) -> float:
     problem = growth.fits.problem
-    seen = evidence(growth, growth.finish.weights(growth))
-    return problem.loss.value(problem.judged(problem.partition.v2), seen.tree)
+    told = _told(growth, growth.finish.weights(growth))
+    return problem.loss.value(problem.judged(problem.partition.v2), told)
 
 
 def weighing_rows(problem: Problem, path: Sequence[Leaf], min_rows: int) -> IntArray:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -25,7 +25,12 @@ Alone = Mapping[str, FloatArray]  # what learners of the root say about V²
 
 
 class Finish(Protocol):
-    """How the predictors of a path make the answer of its leaf."""
+    """How the predictors of a path make the answer of its leaf.
+
+    ``stacks`` says in words what the tree is without its regions.
+    """
+
+    stacks: ClassVar[str]
 
     def trimmed(self, growth: "Growth") -> "Growth":
         """Return the tree without what is not worth having."""

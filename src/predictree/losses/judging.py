@@ -14,11 +14,15 @@ from predictree.model.tree import FloatArray
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Held-out scores on the rows that judge: of the tree, of the stack, of each learner."""
+    """Held-out scores on the rows that judge: of the tree, of the stack, of each learner.
+
+    ``stacks`` says in words what the stack is.
+    """
 
     tree: FloatArray
     stack: FloatArray
     learners: Mapping[str, FloatArray]
+    stacks: str = "one stack of all learners"
 
 
 def loss_on(loss: Loss, rows: Judged, scores: FloatArray) -> float | None:

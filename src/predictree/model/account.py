@@ -9,6 +9,7 @@ from predictree.model.tree import FloatArray
 from predictree.model.views import AsItIs, View
 
 CLEAR = 2.0  # standard errors
+NORMAL = 1.96  # standard errors on both sides of a 95 % interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,8 @@ class Verdict:
         With the best single learner, and with one convex combination of all learners.
     tried : bool
         Whether the tree was allowed to split.
+    reference : Comparison or None
+        With the learners that ``reference`` named, which need not be readable.
     """
 
     loss_name: str
@@ -65,6 +68,7 @@ class Verdict:
     best: Comparison
     stack: Comparison
     tried: bool = True
+    reference: Comparison | None = None
 
     @property
     def earned(self) -> bool:
@@ -82,7 +86,24 @@ class Verdict:
             opening = "The tree did not clearly earn its place"
         return (
             f"{opening}: out of sample its {self.loss_name} of {self.loss:.4g} is "
-            f"{self.stack.words} and {self.best.words}."
+            f"{self.stack.words} and {self.best.words}.{self._price}"
+        )
+
+    @property
+    def opponents(self) -> tuple[Comparison, ...]:
+        """All that the tree is compared with."""
+        return (self.stack, self.best, *([self.reference] if self.reference else []))
+
+    @property
+    def _price(self) -> str:
+        """What it costs to have this tree and not the reference, in a sentence."""
+        if self.reference is None:
+            return ""
+        theirs, unit = self.reference, self.reference.loss or 1.0
+        low, high = (-(theirs.gain + sign * NORMAL * theirs.error) / unit for sign in (1, -1))
+        return (
+            f" Beside {theirs.name}, with {theirs.loss:.4g}, a readable model costs "
+            f"{-theirs.gain / unit:+.1%} (95% interval {low:+.1%} to {high:+.1%})."
         )
 
 

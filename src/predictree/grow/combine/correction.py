@@ -121,13 +121,8 @@ class Bed:
     @classmethod
     def of(cls, root: Root) -> "Bed":
         """Take the columns of a root that children use."""
-        basis, barred = root.ground.basis, root.barred
-        fine = (basis.kind == SMOOTH) & (basis.order < SMOOTH_PARTS)
-        column = np.array([one.axis.feature for one in basis.features], dtype=np.int64)
-        free = ~np.isin(column[basis.feature], [*barred])
-        kept = np.flatnonzero((np.isin(basis.kind, (LINEAR, LEVELS, MISSING)) | fine) & free)
-        effects = [(j, effect) for j, effect in root.effects() if j not in barred]
-        return cls(root, root.ground.among(kept), effects)
+        effects = [(j, effect) for j, effect in root.effects() if j not in root.barred]
+        return cls(root, root.ground.coarse(SMOOTH_PARTS, root.barred), effects)
 
     @property
     def caution(self) -> Caution:

@@ -138,8 +138,9 @@ def _check_account(account: Any, tree: Tree) -> None:
     require(isinstance(account, Account), "the account of its fit")
     verdict, fits = account.verdict, account.fits
     require(isinstance(verdict, Verdict) and type(verdict.tried) is bool, "its verdict")
-    opponents = (verdict.best, verdict.stack)
-    require(all(map(_is_comparison, opponents)) and type(verdict.loss) is float, "its verdict")
+    require(
+        all(map(_is_comparison, verdict.opponents)) and type(verdict.loss) is float, "its verdict"
+    )
     sound = isinstance(fits, FitCount) and _is_count(fits.made) and _is_count(fits.exhaustive)
     require(sound, "its fits")
     require(isinstance(account.failures, tuple), "its failures")

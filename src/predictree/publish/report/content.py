@@ -160,7 +160,7 @@ def _verdict(verdict: Verdict, lone: bool) -> dict[str, Any]:
         "advice": ADVICE[words],
         "text": str(verdict),
         "loss": verdict.loss,
-        "opponents": [_opponent(c) for c in (verdict.stack, verdict.best)],
+        "opponents": [_opponent(c) for c in verdict.opponents],
     }
 
 

@@ -84,11 +84,15 @@ class Prior:
         The variance of the intercept; infinite where it is free. In units of the noise.
     most : float
         The largest variance that a group may give to the scores.
+    least : float
+        The smallest that it may give to their sum over the rows, in units of the noise: none
+        drops out then, and what was not found is not taken for sure to be zero.
     """
 
     hold: float = 0.0
     constant: float = np.inf
     most: float = np.inf
+    least: float = 0.0
 
     @property
     def level(self) -> float:
@@ -162,6 +166,7 @@ def learn(
             noise = max(rest / max(sums.n - freedom, 1.0), QUIET * sums.squares / sums.n, LEAST)
         wanted = np.maximum(square / np.maximum(k * free + 2 * prior.hold, 1e-6), 1e-300)
         wanted = np.minimum(wanted, prior.most * mass / np.maximum(spread, LEAST))
+        wanted = np.maximum(wanted, prior.least * noise / np.maximum(spread, LEAST))
         moved = np.abs(np.log(wanted[active] / variance[active]))
         variance = np.where(active, wanted, 0.0)
         if not moved.size or moved.max() < tolerance:

@@ -5,7 +5,14 @@ from functools import cached_property
 
 import numpy as np
 
-from predictree.learners.forms.additive.basis import Basis, Sizes
+from predictree.learners.forms.additive.basis import (
+    LEVELS,
+    LINEAR,
+    MISSING,
+    SMOOTH,
+    Basis,
+    Sizes,
+)
 from predictree.learners.forms.additive.correction import Sample
 from predictree.learners.forms.additive.family import Family
 from predictree.model.additive import LINKS, AdditiveFunction, Curve
@@ -77,6 +84,19 @@ class Ground:
         """Return the same rows with some of the columns."""
         B = np.ascontiguousarray(self.B[:, np.concatenate([[0], columns + 1])])
         return replace(self, B=B, columns=self.columns[columns])
+
+    def coarse(self, parts: int, barred: frozenset[int] = frozenset()) -> "Ground":
+        """Return the same rows with lines, levels and so many smooth parts a feature.
+
+        The columns of X in ``barred`` have none.
+        """
+        basis = self.basis
+        place = np.array([one.axis.feature for one in basis.features], dtype=np.int64)
+        few = (basis.kind == SMOOTH) & (basis.order < parts)
+        kept = (np.isin(basis.kind, (LINEAR, LEVELS, MISSING)) | few) & ~np.isin(
+            place[basis.feature], [*barred]
+        )
+        return self.among(np.flatnonzero(kept))
 
     @cached_property
     def group(self) -> IntArray:
