@@ -89,7 +89,10 @@ class TreesOfPredictors(CallbackSupportMixin, Answering, Adjustable):  # type: i
         """
         task = prepared(self, X, y, sample_weight, partition, groups, fit_params)
         context = self._init_callbacks(X, y, task)
-        grown = self._grown(task, context)
+        grown: list[Grown] = []
+        with task.begun() as begun:
+            while len(grown) < task.n_trees and not (grown and task.is_over(grown[-1])):
+                grown.append(self._grow(task, begun, grown, context))
         given = X, y, sample_weight, partition, groups, fit_params
         found = fitted(self, task, grown, self._rivals(task, given))
         _warn_of(found["model_"].account.failures)
@@ -130,20 +133,14 @@ class TreesOfPredictors(CallbackSupportMixin, Answering, Adjustable):  # type: i
         }  # fmt: skip
         return forecast(self, data, fit_params)
 
-    def _grown(self, task: Task, context: Any) -> list[Grown]:
-        """Grow all trees."""
-        grown: list[Grown] = []
-        with task.begun() as begun:
-            while len(grown) < task.n_trees and not (grown and task.is_over(grown[-1])):
-                grown.append(self._grow(task, begun, grown, context))
-        return grown
-
     def _rivals(self, task: Task, given: tuple[Any, ...]) -> list[Grown]:
         """Return a stack for every tree, on its folds, of the learners that are the reference."""
         if self.reference is None or task.clock.is_late:
             return []
         rival, its = rival_of(self, task, given)
-        found: list[Grown] = rival._grown(its, None)
+        found: list[Grown] = []
+        while len(found) < its.n_trees and not its.clock.is_late:
+            found.append(rival._grow(its, None, found, None))
         return found
 
     def _grow(self, task: Task, begun: Begun | None, before: list[Grown], context: Any) -> Grown:
