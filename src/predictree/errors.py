@@ -23,12 +23,43 @@
     └── CompetingEventsWarning                    competing events were taken for censoring
 """
 
+import json
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
+from unicodedata import category
+
+STEERING = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+"""Kinds of characters that steer a terminal or a page, or turn text around."""
+JOINERS = "\u200c\u200d"  # of letters, and of pictures: they are a part of how words are written
 
 
-class PredictreeError(Exception):
+def shown(text: str, keep: str = "") -> str:
+    r"""Return text of unknown origin so that all of it is seen and none of it obeyed.
+
+    Escape sequences, line breaks and marks that turn the direction of writing are written as
+    ``\x1b`` or ``\u202e``, except for those to keep.
+    """
+    kept = keep + JOINERS
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(c if category(c) not in STEERING or c in kept else _escaped(c) for c in text)
+
+
+def _escaped(character: str) -> str:
+    """Return a character as both Python and JSON may write it; C0 and C1 as Python does."""
+    code = ord(character)
+    return f"\\x{code:02x}" if code < 0x100 else json.dumps(character)[1:-1]
+
+
+class Shown:
+    """An error or a warning whose words may hold names from files."""
+
+    def __str__(self) -> str:
+        return shown(super().__str__(), keep="\n")
+
+
+class PredictreeError(Shown, Exception):
     """Base of every error raised by predictree itself."""
 
 
@@ -84,31 +115,31 @@ class MissingExtraError(PredictreeError, ImportError):
     """An optional dependency is not installed; the message says which extra brings it."""
 
 
-class LearnerFailedWarning(UserWarning):
+class LearnerFailedWarning(Shown, UserWarning):
     """Some candidates were lost because their learner failed; the fit went on without them."""
 
 
-class RareClassWarning(UserWarning):
+class RareClassWarning(Shown, UserWarning):
     """A class has so few rows that what is learned and judged on them is uncertain."""
 
 
-class CheckpointWarning(UserWarning):
+class CheckpointWarning(Shown, UserWarning):
     """A checkpoint cannot be written any more; the fit goes on without it."""
 
 
-class ModelVersionWarning(UserWarning):
+class ModelVersionWarning(Shown, UserWarning):
     """A model was saved with another version of scikit-learn than the one that is installed."""
 
 
-class UndefinedLossWarning(UserWarning):
+class UndefinedLossWarning(Shown, UserWarning):
     """The loss cannot be computed on all of V¹, such as AUC on one class: the root stays alone."""
 
 
-class CensoringWarning(UserWarning):
+class CensoringWarning(Shown, UserWarning):
     """So few rows are still observed that weights against censoring had to be limited."""
 
 
-class CompetingEventsWarning(UserWarning):
+class CompetingEventsWarning(Shown, UserWarning):
     """Competing events were taken for censoring: the probabilities are cause-specific."""
 
 

@@ -567,7 +567,7 @@ def test_other_models_are_for_python(capsys, here, regimes):
 
 def test_show_builds_no_learner(capsys, fitted, monkeypatch):
     monkeypatch.setattr("predictree.publish.files.archive.from_record", None)
-    monkeypatch.setattr("predictree.publish.files.archive._skops", None)
+    monkeypatch.setattr("predictree.publish.files.archive.need_skops", None)
     code, out, _ = run(capsys, "show", fitted / "value")
     assert code == 0
     assert out.startswith("all rows: ")

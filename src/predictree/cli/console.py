@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from io import TextIOWrapper
 from typing import Any, TextIO
 
+from predictree.errors import shown
 from predictree.explain.summary import as_json
 
 RED, YELLOW = "31", "33"
@@ -24,30 +25,31 @@ def speak_utf8() -> None:
             stream.reconfigure(encoding="utf-8")
 
 
-def tell(message: str) -> None:
+def say(text: str = "") -> None:
+    """Print what was asked for, with names from files shown and not obeyed."""
+    print(shown(text, keep="\n"))
+
+
+def tell(message: str, mark: str = "") -> None:
     """Print a message for the person at the terminal, after the data that came before it."""
     sys.stdout.flush()
-    print(message, file=sys.stderr)
+    print(mark + shown(message, keep="\n"), file=sys.stderr)
 
 
 def complain(message: str) -> None:
     """Print an error, in one line."""
-    tell(f"{_painted('error:', RED, sys.stderr)} {' '.join(message.split())}")
+    tell(" ".join(message.split()), _painted("error: ", RED, sys.stderr))
 
 
 def warn(message: str) -> None:
     """Print a warning, in one line."""
-    tell(f"{_painted('warning:', YELLOW, sys.stderr)} {' '.join(message.split())}")
+    tell(" ".join(message.split()), _painted("warning: ", YELLOW, sys.stderr))
 
 
 def print_json(content: Any) -> None:
     """Print plain data as JSON; a number that is none is null."""
-    print(json.dumps(as_json(content), indent=2, ensure_ascii=False, allow_nan=False))
-
-
-def printable(text: str) -> str:
-    """Return text of unknown origin without what would steer a terminal."""
-    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
+    found = json.dumps(as_json(content), indent=2, ensure_ascii=False, allow_nan=False)
+    print("".join(c if shown(c, keep="\n") == c else json.dumps(c)[1:-1] for c in found))
 
 
 def size(n_bytes: int) -> str:

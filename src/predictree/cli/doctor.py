@@ -12,7 +12,7 @@ import numba
 
 from predictree import __version__
 from predictree.cli.command import add_command, add_json
-from predictree.cli.console import print_json, size
+from predictree.cli.console import print_json, say, size
 from predictree.explain.wording import table
 
 CORE = ("numpy", "scipy", "scikit-learn", "joblib", "numba")
@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> None:
     if args.json:
         print_json(found)
     else:
-        print(table(list(_lines(found))))
+        say(table(list(_lines(found))))
 
 
 def examine() -> dict[str, Any]:

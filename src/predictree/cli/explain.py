@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from predictree.cli.command import add_command, add_json
-from predictree.cli.console import print_json, printable
+from predictree.cli.console import print_json, say
 from predictree.cli.models import add_model, read_model, read_rows
 from predictree.cli.tables import add_reading, blaming
 from predictree.errors import InvalidInputError
@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> None:
     if args.json:
         print_json({"row": args.row, **explanation.to_dict()})
     else:
-        print(printable(f"{file.place(args.row - 1)}\n{explanation}"))
+        say(f"{file.place(args.row - 1)}\n{explanation}")
 
 
 def _named(model: Model, explanation: Explanation) -> Explanation:

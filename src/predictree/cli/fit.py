@@ -10,7 +10,7 @@ import numpy as np
 import predictree
 from predictree.cli.command import add_command, add_json
 from predictree.cli.config import as_options, config_of
-from predictree.cli.console import nearest, print_json, size, tell
+from predictree.cli.console import nearest, print_json, say, size, tell
 from predictree.cli.show import print_tree
 from predictree.cli.tables import (
     READING,
@@ -124,7 +124,7 @@ def show_plan(plan: Plan, as_json: bool) -> None:
     if as_json:
         print_json(plan.to_dict())
     else:
-        print(plan)
+        say(str(plan))
 
 
 def save_and_show(model: Any, args: argparse.Namespace, n_rows: int) -> None:

@@ -1,6 +1,7 @@
 """Models in files, and the rows of a table as a model wants them."""
 
 import argparse
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -43,7 +44,7 @@ def naming(path: str) -> Iterator[None]:
     except OSError as error:
         raise InvalidInputError(f"{path} cannot be read ({error.strerror})") from error
     except UntrustedTypeError as error:
-        trust = " ".join(f"--trust {name}" for name in error.types)
+        trust = " ".join(f"--trust {shlex.quote(name)}" for name in error.types)
         raise InvalidInputError(
             f"{path} would build types that are not known to be harmless. If you know where "
             f"it comes from, add {trust}"

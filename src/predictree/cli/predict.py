@@ -34,6 +34,12 @@ def add_to(commands: Any) -> None:
     parser.add_argument(
         "-o", "--output", metavar="OUT", help=f"file to write, {', '.join(WRITTEN)}"
     )
+    parser.add_argument(
+        "--raw-text",
+        action="store_true",
+        help="write labels in CSV as they are, though a spreadsheet may run those that begin with "
+        "=, +, - or @; by default such a label gets a ' in front",
+    )
     add_reading(parser)
 
 
@@ -45,7 +51,7 @@ def run(args: argparse.Namespace) -> None:
     pl = require_polars()
     with blaming(file):
         parts = [answers(model, rows[i : i + AT_ONCE]) for i in range(0, len(rows), AT_ONCE)]
-    write_table(pl.concat(parts), args.output)
+    write_table(pl.concat(parts), args.output, args.raw_text)
     if args.output is not None:
         tell(f"wrote {len(rows)} answers to {args.output}")
 

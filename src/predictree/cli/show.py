@@ -5,8 +5,9 @@ from textwrap import fill
 from typing import Any
 
 from predictree.cli.command import add_command, add_json
-from predictree.cli.console import print_json, printable, tell
+from predictree.cli.console import print_json, say, tell
 from predictree.cli.models import add_model_file, read_summary
+from predictree.errors import shown
 
 WIDTH = 100
 
@@ -37,10 +38,10 @@ def print_tree(summary: dict[str, Any]) -> None:
         horizons = summary["horizons"]
         for place, each in enumerate(summary["models"]):
             shared = len(summary["models"]) < len(horizons)
-            print("all horizons" if shared else f"horizon {horizons[place]:g}", end="\n\n")
+            say("all horizons\n" if shared else f"horizon {horizons[place]:g}\n")
             print_tree(each)
-            print()
+            say()
         return
-    print(f"{printable(summary['text'])}\n\n{fill(printable(summary['verdict']['text']), WIDTH)}")
+    say(f"{summary['text']}\n\n{fill(shown(summary['verdict']['text']), WIDTH)}")
     if len(summary["trees"]) > 1:
         tell(f"this is the first of {len(summary['trees'])} trees, whose answers are averaged")

@@ -16,6 +16,7 @@ from typing import Any
 from predictree.cli.console import tell, warn
 from predictree.cli.csvfile import Layout, examine, line_of
 from predictree.errors import InvalidInputError, MissingExtraError, PredictreeError
+from predictree.model.words import cell
 
 MISSING = ("", "NA", "N/A", "NaN", "nan", "NULL", "null")
 LOOKED_AT = 10_000  # rows that tell what a column is, unless a later one contradicts
@@ -209,8 +210,10 @@ def check_writable(output: str | None, endings: Sequence[str] = ()) -> None:
         ) from error
 
 
-def write_table(frame: Any, output: str | None) -> None:
-    """Write a frame as its name says, or as CSV to stdout."""
+def write_table(frame: Any, output: str | None, raw: bool = False) -> None:
+    """Write a frame as its name says, or as CSV to stdout; in CSV text is safe, unless raw."""
+    if not (raw or (output or "").endswith(".parquet")):
+        frame = _safe(frame)
     if output is None:
         for i, part in enumerate(frame.iter_slices(AT_ONCE)):
             sys.stdout.write(part.write_csv(include_header=i == 0))
@@ -221,6 +224,15 @@ def write_table(frame: Any, output: str | None) -> None:
             frame.write_csv(file)
     else:
         frame.write_csv(output)
+
+
+def _safe(frame: Any) -> Any:
+    """Return a frame whose text no spreadsheet runs and no terminal obeys."""
+    pl = require_polars()
+    texts = [column for column in frame.iter_columns() if column.dtype == pl.String]
+    words = [column.unique().drop_nulls().to_list() for column in texts]
+    safe = [c.replace(w, list(map(cell, w))) for c, w in zip(texts, words, strict=True)]
+    return frame.with_columns(safe).rename(cell)
 
 
 def require_polars() -> Any:

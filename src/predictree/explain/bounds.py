@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from predictree.data.table import check_labels, check_values
-from predictree.errors import InvalidInputError, need
+from predictree.errors import InvalidInputError, need, shown
 from predictree.explain.text import rules
 from predictree.explain.wording import table
 from predictree.losses import AUC, AdditiveLoss, Loss, resolve_loss
@@ -102,7 +102,8 @@ class LossBound:
     @property
     def title(self) -> str:
         """The first line in print: what is bounded, and how surely."""
-        return f"{self.loss}, at most {self.loss_range:g}, with probability {1 - self.delta:g}"
+        surely = f"with probability {1 - self.delta:g}"
+        return f"{shown(self.loss)}, at most {self.loss_range:g}, {surely}"
 
     def remarks(self) -> list[str]:
         """Return the last lines in print: what must be known to read the numbers."""

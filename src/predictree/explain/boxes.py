@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from predictree.errors import shown
 from predictree.model.schema import Column
 from predictree.model.tree import NONE, Node, PathWeight, Tree
 from predictree.model.words import rules
@@ -205,9 +206,9 @@ def _shortened(column: Column) -> Column:
 def shortened(text: str, length: int = NAME) -> str:
     """Return a text in one line of at most so many characters, its middle left out if need be.
 
-    What cannot be printed is written as Python would write it.
+    What would not be seen is written out.
     """
-    line = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    line = shown(text)
     if len(line) <= length:
         return line
     tail = (length - 1) // 3

@@ -62,7 +62,7 @@ class TermDisplay:
         k = target_of(read, target)
         shown = _terms(read, features, max_terms)
         panels = panels_of(read, k, shown, read.leaves, max_regions)
-        name = "" if read.targets[k] is None else f" of {read.targets[k]}"
+        name = "" if read.targets[k] is None else f" of {shortened(str(read.targets[k]))}"
         return cls(panels, labels_of(read), f"{read.scale}{name}").plot(figure)
 
     def plot(self, figure: Any = None) -> Self:

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from predictree.errors import shown
 from predictree.explain.additive import LEAST, AdditiveTree, Shape
 from predictree.explain.panels import simplified
 from predictree.model.tree import BoolArray, FloatArray
@@ -28,7 +29,7 @@ def formula_of(read: AdditiveTree, node: int) -> list[str]:
     share = f"{read.tree.n_rows[node, 0]:,} rows, {read.share[node]:.0%}"
     lines = [f"node {node}: {read.rule(node)} ({share})"]
     for k, target in enumerate(read.targets):
-        name = read.scale if target is None else f"{read.scale} of {target}"
+        name = read.scale if target is None else f"{read.scale} of {shown(str(target))}"
         lines.append(f"  {name} = {read.functions[node].intercept[k]:.4g}")
         lines += [f"    {line}" for line in _terms(read, node, k)]
     return lines
@@ -39,10 +40,11 @@ def _terms(read: AdditiveTree, node: int, k: int) -> list[str]:
     order = [int(t) for t in np.argsort(-size, kind="stable") if size[t] > LEAST * size.max()]
     told = order[:MOST_TERMS]
     words = [_words(read, read.shape(node, term), k) for term in told]
-    width = max((len(read.name(term)) for term in told), default=0)
+    names = {term: shown(read.name(term)) for term in told}
+    width = max(map(len, names.values()), default=0)
     marks = [CHANGED if read.source(node, term) else " " for term in told]
     named = zip(marks, told, words, strict=True)
-    lines = [f"+{mark}{read.name(term):<{width}}  {text}" for mark, term, text in named]
+    lines = [f"+{mark}{names[term]:<{width}}  {text}" for mark, term, text in named]
     least = ROUNDING * size.max(initial=0.0)
     silent = [t for t in range(len(size)) if t not in told and size[t] > least]
     if silent:
@@ -79,7 +81,7 @@ def _curve(read: AdditiveTree, shape: Shape, k: int, known: BoolArray) -> str:
 
 def _levels(shape: Shape, effect: FloatArray) -> str:
     order = np.argsort(-shape.share, kind="stable")[:MOST_LEVELS]
-    told = ", ".join(f"{shape.values[i][0]} {effect[i]:+.3g}" for i in order)
+    told = ", ".join(f"{_value(shape.values[i][0])} {effect[i]:+.3g}" for i in order)
     n_others = len(shape.values) - len(order)
     return told + (f", and {n_others} rarer levels" if n_others else "")
 
@@ -92,4 +94,4 @@ def _surface(shape: Shape, effect: FloatArray) -> str:
 
 
 def _value(value: object) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    return f"{value:.4g}" if isinstance(value, float) else shown(str(value))

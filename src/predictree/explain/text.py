@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from predictree.errors import InvalidInputError
+from predictree.errors import InvalidInputError, shown
 from predictree.explain.additive import AdditiveTree
 from predictree.explain.census import functions_of
 from predictree.explain.formulas import formulas as formulas_of
@@ -102,7 +102,7 @@ def _describe(tree: Tree, node: Node, decimals: int, is_additive: bool) -> str:
 
 def _name(tree: Tree, node: Node, learner: str, trained_on: int) -> str:
     """Return what a predictor is called at a node: ↑ is a level up to where it was trained."""
-    return learner + "↑" * (node.depth - int(tree.depth[trained_on]))
+    return shown(learner) + "↑" * (node.depth - int(tree.depth[trained_on]))
 
 
 def _weights(tree: Tree, leaf: Node) -> Iterator[str]:

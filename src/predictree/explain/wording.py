@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from predictree.errors import shown
 from predictree.model.outputs import probabilities
 from predictree.model.words import word
 
@@ -139,7 +140,7 @@ def as_text(found: dict[str, Any]) -> str:
     blocks = [_answer(found)]
     for section in _sections(found):
         text = table(section.rows, section.right)
-        blocks.append(f"{section.title}\n{text}" if section.title else text)
+        blocks.append(f"{shown(section.title)}\n{text}" if section.title else text)
     return "\n\n".join(blocks)
 
 
@@ -152,10 +153,10 @@ def as_html(found: dict[str, Any]) -> str:
 def _answer(found: dict[str, Any]) -> str:
     if "probabilities" not in found:
         return f"prediction: {found['prediction']:.6g}"
-    p = ", ".join(f"{label}: {share:.4f}" for label, share in found["probabilities"].items())
-    text = f"prediction: {found['prediction']}\nprobabilities: {p}"
+    p = ", ".join(f"{shown(label)}: {share:.4f}" for label, share in found["probabilities"].items())
+    text = f"prediction: {shown(str(found['prediction']))}\nprobabilities: {p}"
     target = found["target"]
-    text += f"\nwhat follows is about {target}"
+    text += f"\nwhat follows is about {shown(target)}"
     if abs(found["probabilities"][target] - found["score"]) > ROUNDING:
         text += f"\nfrom a score of {found['score']:.6g}: scores are cut at 0 and made to sum to 1"
     return text
@@ -277,7 +278,7 @@ def _by_column(found: dict[str, Any]) -> Section:
 
 def table(rows: Sequence[Sequence[str]], right: Iterable[int] = ()) -> str:
     """Lay out rows of words in columns, those in ``right`` flush right."""
-    rows = [[cell.replace("\n", " ") for cell in row] for row in rows]
+    rows = [[shown(cell.replace("\n", " ")) for cell in row] for row in rows]
     flush_right = set(right)
     widths = [max(len(row[j]) for row in rows) for j in range(len(rows[0]))]
     lines = []
@@ -292,7 +293,7 @@ def table(rows: Sequence[Sequence[str]], right: Iterable[int] = ()) -> str:
 
 def _html_table(section: Section) -> str:
     head, *body = section.rows
-    caption = f"<caption>{escape(section.title)}</caption>" if section.title else ""
+    caption = f"<caption>{escape(shown(section.title))}</caption>" if section.title else ""
     rows = _html_row(head, "th", section.right)
     rows += "".join(_html_row(row, "td", section.right) for row in body)
     return f"<table>{caption}{rows}</table>"
@@ -301,7 +302,7 @@ def _html_table(section: Section) -> str:
 def _html_row(cells: Sequence[str], tag: str, right: Sequence[int]) -> str:
     sides = ("right" if j in right else "left" for j in range(len(cells)))
     inner = "".join(
-        f'<{tag} style="text-align:{side}">{escape(cell)}</{tag}>'
+        f'<{tag} style="text-align:{side}">{escape(shown(cell))}</{tag}>'
         for cell, side in zip(cells, sides, strict=True)
     )
     return f"<tr>{inner}</tr>"

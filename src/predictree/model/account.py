@@ -5,6 +5,7 @@ Records only; `predictree.estimators.account` makes them.
 
 from dataclasses import dataclass
 
+from predictree.errors import shown
 from predictree.model.tree import FloatArray
 from predictree.model.views import AsItIs, View
 
@@ -84,7 +85,7 @@ class Verdict:
             opening = "There is no tree to speak of, as no split that was tried was a clear gain"
         else:
             opening = "The tree did not clearly earn its place"
-        return (
+        return shown(
             f"{opening}: out of sample its {self.loss_name} of {self.loss:.4g} is "
             f"{self.stack.words} and {self.best.words}.{self._price}"
         )

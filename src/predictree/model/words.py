@@ -1,21 +1,26 @@
 """Splits and values in words, as a user would write them."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from predictree.errors import shown
 from predictree.model.schema import Column
 from predictree.model.tree import Split
 
 NOTHING = 1e-12  # a smaller number is what rounding leaves of zero
 TINY, HUGE = 1e-5, 1e15  # between them numbers are written out
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+"""What a spreadsheet takes for the beginning of a formula."""
+NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 
 
 def rules(split: Split, columns: Sequence[Column] | None, decimals: int) -> tuple[str, str]:
     """Return the conditions of the left and of the right side in words."""
     column = Column(f"x{split.feature}") if columns is None else columns[split.feature]
-    name = column.name
+    name = shown(column.name)
     if np.isinf(split.threshold):
         return f"{name} is known", f"{name} is missing"
     if split.is_level:
@@ -38,16 +43,16 @@ def rules(split: Split, columns: Sequence[Column] | None, decimals: int) -> tupl
 
 def _levels(split: Split, column: Column) -> tuple[str, str]:
     """Return the conditions of one level and of the rest; the other of two has a name."""
-    level = column.levels[int(split.threshold)]
-    others = [other for other in column.levels if other != level]
-    mine = f'{column.name} = "{level}"'
+    level, name = column.levels[int(split.threshold)], shown(column.name)
+    others = [shown(str(other)) for other in column.levels if other != level]
+    mine = f'{name} = "{shown(str(level))}"'
     if len(others) == 1 and not split.had_missing:
-        return mine, f'{column.name} = "{others[0]}"'
-    return mine, f'{column.name} ≠ "{level}"'
+        return mine, f'{name} = "{others[0]}"'
+    return mine, f'{name} ≠ "{shown(str(level))}"'
 
 
 def _set_of(levels: Sequence[Any]) -> str:
-    return "{" + ", ".join(map(str, levels)) + "}"
+    return "{" + ", ".join(shown(str(level)) for level in levels) + "}"
 
 
 def date_of(days: float) -> str:
@@ -86,7 +91,13 @@ def word(value: Any) -> str:
     """Return a value in words."""
     if value is None:
         return "missing"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    return f"{value:.6g}" if isinstance(value, float) else shown(str(value))
+
+
+def cell(text: str) -> str:
+    """Return text for a cell of a CSV file, so that no spreadsheet takes it for a formula."""
+    is_formula = text[:1] in FORMULA and not NUMBER.fullmatch(text)
+    return ("'" if is_formula else "") + shown(text, keep="\n\t")
 
 
 def words_of(column: Column, code: float) -> str:

@@ -3,6 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from predictree.errors import shown
 from predictree.run.memory import in_words
 
 
@@ -76,7 +77,8 @@ class Plan:
         other = [(f"{largest}, but with", "", "", ""), *map(_row, self.cheaper)]
         blocks = [one, whole, *([other] if self.cheaper else [])]
         notes = [f"- {line}" for line in self.assumptions]
-        return "\n".join([_laid_out(blocks), "", "An estimate, which supposes:", *notes])
+        lines = [_laid_out(blocks), "", "An estimate, which supposes:", *notes]
+        return shown("\n".join(lines), keep="\n")
 
 
 def duration(seconds: float) -> str:

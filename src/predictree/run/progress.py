@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any, TypeVar
 
+from predictree.errors import shown
 from predictree.model.schema import Column
 from predictree.model.words import rules
 
@@ -80,7 +81,8 @@ class Lines(Watcher):
         else:
             rule, _ = rules(node.split, self.columns, 4)
             what += f"{rule}, {loss} → {node.split_loss:.4g}"
-        print(f"{what}  [{time.monotonic() - self.start:.0f} s]", file=sys.stderr, flush=True)
+        what = shown(f"{what}  [{time.monotonic() - self.start:.0f} s]")
+        print(what, file=sys.stderr, flush=True)
         return False
 
 
@@ -113,7 +115,7 @@ class LiveLine(Watcher):
 
     def _tick(self, growth: Growing, done: threading.Event) -> None:
         while not done.wait(TICK):
-            line = f"\r\x1b[K{self.tree}{self.line(growth)}"
+            line = f"\r\x1b[K{shown(self.tree + self.line(growth))}"
             print(line, end="", file=sys.stderr, flush=True)
 
     def begins(self, growth: Growing) -> None:

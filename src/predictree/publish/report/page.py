@@ -9,7 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from predictree.errors import need
+from predictree.errors import need, shown
 from predictree.publish.report.content import describe
 from predictree.publish.report.drawing import HEIGHT, WIDTH, draw, shortened
 
@@ -80,6 +80,7 @@ def environment(*packages: str) -> Any:
         loader=jinja2.ChoiceLoader([jinja2.PackageLoader(name) for name in packages or HERE]),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
+        finalize=as_words,
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -89,6 +90,11 @@ def environment(*packages: str) -> Any:
     found.globals.update(box_width=WIDTH, box_height=HEIGHT, heat_top=TOP)
     found.globals.update(ranked=ranked, scale_of=scale_of)
     return found
+
+
+def as_words(value: Any) -> Any:
+    """Return what a page says with names shown and not obeyed; what is a page's own stays."""
+    return shown(value, keep="\n\t") if type(value) is str else value
 
 
 def number(value: float | None, digits: int = 4) -> str:

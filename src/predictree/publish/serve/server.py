@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from importlib.resources import files
 from typing import Any
 
-from predictree.errors import InvalidInputError, PredictreeError, need
+from predictree.errors import InvalidInputError, PredictreeError, need, shown
 from predictree.publish.report.content import describe
 from predictree.publish.report.drawing import draw
 from predictree.publish.report.page import environment
@@ -141,7 +141,7 @@ def _own(name: str) -> str:
 
 def _form(viewer: Viewer) -> Answer:
     async def answer(request: Any) -> Any:
-        return _respond("JSONResponse", viewer.form())
+        return _json(viewer.form())
 
     return answer
 
@@ -150,15 +150,15 @@ def _answer(viewer: Viewer, work: Work) -> Answer:
     async def answer(request: Any) -> Any:
         body = await _body(request)
         if body is None:
-            return _respond("JSONResponse", {"error": "the request is too large"}, 413)
+            return _json({"error": "the request is too large"}, 413)
         try:
             people = people_of(body)
             found = await work.do(lambda: list(map(viewer.answer, people)))
         except BusyError as error:
-            return _respond("JSONResponse", {"error": str(error)}, 503)
+            return _json({"error": str(error)}, 503)
         except (PredictreeError, ValueError) as error:
-            return _respond("JSONResponse", {"error": str(error)}, 422)
-        return _respond("JSONResponse", {"people": found})
+            return _json({"error": str(error)}, 422)
+        return _json({"people": found})
 
     return answer
 
@@ -182,6 +182,19 @@ async def _body(request: Any) -> bytes | None:
         if len(body) > MAX_BODY:
             return None
     return body
+
+
+def _json(content: Any, code: int = 200) -> Any:
+    return _respond("JSONResponse", _seen(content), code)
+
+
+def _seen(content: Any) -> Any:
+    """Return plain data with all text in it shown and not obeyed."""
+    if isinstance(content, dict):
+        return {key: _seen(value) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [_seen(value) for value in content]
+    return shown(content, keep="\n") if isinstance(content, str) else content
 
 
 def _respond(kind: str, content: Any, code: int = 200, **how: Any) -> Any:
