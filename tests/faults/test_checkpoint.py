@@ -23,7 +23,7 @@ from faults.learners import Gated, Plain, fits
 from predictree import ToPsClassifier, ToPsRegressor
 from predictree.data.datasets import make_regimes
 from predictree.errors import CheckpointError, CheckpointWarning, InvalidInputError
-from predictree.estimators import base
+from predictree.estimators import freezing, identity
 from predictree.estimators.survival import ToPsSurvival
 from predictree.model import Constant
 from predictree.publish.files.models import ModelFiles
@@ -398,7 +398,7 @@ def test_what_an_earlier_fit_has_written_is_not_removed(regimes, tmp_path, monke
     call = ToPsRegressor("lr", max_depth=0, random_state=0, checkpoint=tmp_path)
     call.fit(*regimes)
     before = sorted(tmp_path.rglob("*"))
-    monkeypatch.setattr(base, "freeze", refusing)
+    monkeypatch.setattr(freezing, "freeze", refusing)
     with pytest.raises(InvalidInputError, match="not this time"):
         call.fit(*regimes)
     assert sorted(tmp_path.rglob("*")) == before
@@ -407,7 +407,7 @@ def test_what_an_earlier_fit_has_written_is_not_removed(regimes, tmp_path, monke
 def test_another_version_does_not_go_on(regimes, tmp_path, monkeypatch):
     model = ToPsRegressor("lr", max_depth=0, random_state=0, checkpoint=tmp_path)
     model.fit(*regimes)
-    monkeypatch.setattr(base, "__version__", "0.0")
+    monkeypatch.setattr(identity, "__version__", "0.0")
     with pytest.raises(CheckpointError, match="another fit, with other versions"):
         model.fit(*regimes)
 

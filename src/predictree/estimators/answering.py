@@ -34,6 +34,7 @@ from predictree.model.imputation import Imputation
 from predictree.model.outputs import Labels
 from predictree.model.schema import Schema
 from predictree.model.tree import FloatArray, IntArray, Tree
+from predictree.publish.export import export
 from predictree.publish.report import write
 
 
@@ -191,6 +192,11 @@ class Answering:
         """Return the tree as text; see `predictree.export_text`."""
         check_is_fitted(self)
         return export_text(self.model_, **kwargs)
+
+    def export(self, form: str, **options: Any) -> Any:
+        """Return the model in another form: ``"text"`` or ``"json"``."""
+        check_is_fitted(self)
+        return export(self.model_, form, **options)
 
     def loss_bound(self, X: Any, y: Any, delta: float = 0.05, **kwargs: Any) -> LossBound:
         """Bound the expected loss by rows that fit has not seen, ``X`` and ``y``.

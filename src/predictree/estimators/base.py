@@ -25,7 +25,7 @@ from predictree.grow.finish import best_of
 from predictree.grow.fits import Fits
 from predictree.grow.growth import Growth
 from predictree.grow.leaf import Decision
-from predictree.grow.methods import WAYS, Recipe, Way
+from predictree.grow.methods import Recipe, Way
 from predictree.grow.problem import Problem
 from predictree.grow.record import Steps
 from predictree.grow.rows import Rows
@@ -145,7 +145,7 @@ class TreesOfPredictors(CallbackSupportMixin, Answering, Adjustable):  # type: i
 
     def _grow(self, task: Task, begun: Begun | None, before: list[Grown], context: Any) -> Grown:
         """Grow the next tree: partition, search, weigh, freeze."""
-        problem = task.problem(len(before), WAYS[way_of(self)].pools)
+        problem = task.problem(len(before), way_of(self).pools)
         watcher = self._watcher(task, before, context)
         with (
             closing(self._journal(task, begun, len(before), problem)) as journal,
@@ -164,7 +164,7 @@ class TreesOfPredictors(CallbackSupportMixin, Answering, Adjustable):  # type: i
 
     def methods_of(self, fits: Fits, recipe: Recipe) -> Iterable[Way]:
         """Return the methods that a tree is grown by; others are made of the same parts."""
-        return WAYS[way_of(self)].make(fits, recipe)
+        return way_of(self).make(fits, recipe)
 
     def _journal(self, task: Task, begun: Begun | None, tree: int, problem: Problem) -> Journal:
         """Return what remembers the growth of one tree."""

@@ -20,7 +20,7 @@ from predictree.estimators.portfolio import portfolio
 from predictree.estimators.preparing import is_imputed, prepared
 from predictree.estimators.recipes import recipe_of, way_of
 from predictree.estimators.samples import SIZES, Costs, OneCost, Work, one_cost, seen
-from predictree.grow.methods import WAYS, Recipe
+from predictree.grow.methods import Recipe
 from predictree.grow.problem import Seeds
 from predictree.grow.rows import Rows
 from predictree.learners import resolve_learners
@@ -203,7 +203,7 @@ class Samples:
     def costs(self) -> tuple[Costs, list[FitFailure]]:
         """Return what growth costs, and the learners that could not be fitted."""
         few = [self.task_on(rows, self.task) for rows in self.rows]
-        problems = [one.problem(0, WAYS[way_of(self.estimator)].pools) for one in few]
+        problems = [one.problem(0, way_of(self.estimator).pools) for one in few]
         found = [
             attempt(learner.name, partial(one_cost, problems, i))
             for i, learner in enumerate(self.task.learners)

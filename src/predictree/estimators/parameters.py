@@ -10,6 +10,7 @@ import numpy as np
 
 from predictree.data.partition import are_splits, check_fractions, is_splitter
 from predictree.errors import InvalidInputError
+from predictree.grow.methods import WAYS
 from predictree.grow.rows import Limits
 from predictree.model.schema import Column, Schema
 from predictree.run.checkpoint import Checkpoint
@@ -39,13 +40,11 @@ COUNTS = {
 # Standard errors that "auto" asks of a split: of any, and of those below the root where trees may
 # be large. benchmarks/noise.py measures the first, benchmarks/weak.py the second.
 PROOF, PROOF_BELOW = 2.5, 1.0
-# The same of additive corrections, whose scales are learned without each row's fold.
-OF_SUMS = 1.5, 1.5
 
 
 def limits_of(model: Any) -> Limits:
     """Check the parameters that bear on how a tree grows; return its limits."""
-    check_choice("weights", model.weights, ("shrunk", "path"))
+    check_choice("weights", model.weights, tuple(WAYS))
     check_choice("search", model.search, ("auto", "exhaustive", "racing"))
     for name, least in COUNTS.items():
         check_number(name, getattr(model, name), Integral, least)

@@ -20,7 +20,6 @@ from predictree.estimators.parameters import check_choice, check_number, check_v
 from predictree.estimators.parts import partitions
 from predictree.estimators.portfolio import portfolio, within_memory
 from predictree.estimators.recipes import directions_in, recipe_of, way_of
-from predictree.grow.methods import WAYS
 from predictree.learners import resolve_learners
 from predictree.model.account import FitFailure
 from predictree.publish.files.archive import need_skops
@@ -80,7 +79,7 @@ def prepared(
 
 def _check_running(estimator: Adjustable, task: Task) -> None:
     """Try what may be refused once the first tree begins: before a checkpoint is written."""
-    task.problem(0, WAYS[way_of(estimator)].pools)
+    task.problem(0, way_of(estimator).pools)
     with Executor(estimator.n_jobs, task.clock, estimator.learner_timeout):
         pass
     if task.checkpoint is not None:

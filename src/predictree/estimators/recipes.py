@@ -4,22 +4,22 @@ from predictree.data.table import Table
 from predictree.errors import InvalidInputError
 from predictree.estimators.adjustable import Adjustable
 from predictree.estimators.parameters import (
-    OF_SUMS,
     PROOF,
     PROOF_BELOW,
     directions_of,
     standard_errors,
 )
-from predictree.grow.methods import Recipe
+from predictree.grow.methods import WAYS, WAYS_OF_LEARNERS, Maker, Recipe
 from predictree.grow.rows import Limits
 from predictree.learners import Learner
 from predictree.learners.forms import has_closed_form
 
 
-def way_of(estimator: Adjustable) -> str:
-    """Return the name of the method: additive models have one of their own."""
-    additive = isinstance(estimator.learners, str) and estimator.learners == "additive"
-    return "additive" if additive and estimator.weights == "shrunk" else estimator.weights
+def way_of(estimator: Adjustable) -> Maker:
+    """Return what makes the method of an estimator, by its weights or by its learners."""
+    if estimator.weights == "shrunk" and isinstance(estimator.learners, str):
+        return WAYS_OF_LEARNERS.get(estimator.learners, WAYS["shrunk"])
+    return WAYS[estimator.weights]
 
 
 def recipe_of(
@@ -34,9 +34,8 @@ def recipe_of(
     A race is worth it only where some learner would be slow otherwise.
     """
     are_quick = all(map(has_closed_form, learners))
-    auto = (PROOF, PROOF_BELOW if n_trees > 1 and are_quick else PROOF)
-    if way_of(estimator) == "additive":
-        auto = OF_SUMS
+    of_others = (PROOF, PROOF_BELOW if n_trees > 1 and are_quick else PROOF)
+    auto = way_of(estimator).demand or of_others
     return Recipe(
         limits,
         standard_errors(estimator.min_gain_se, auto),
@@ -50,7 +49,7 @@ def recipe_of(
 def directions_in(estimator: Adjustable, table: Table) -> dict[int, int]:
     """Return the columns along which answers only rise or fall."""
     found = directions_of(estimator.monotonic_cst, table.schema)
-    if found and way_of(estimator) != "additive":
+    if found and not way_of(estimator).is_directed:
         raise InvalidInputError(
             "monotonic_cst needs learners='additive': other learners may turn at any value. "
             "Give it to those that know it, in a list of (name, estimator) pairs"

@@ -20,7 +20,7 @@ from predictree.grow.finish import best_of
 from predictree.grow.fits import Fits
 from predictree.grow.growth import Growth
 from predictree.grow.leaf import Choice, Decision, Leaf, Lost
-from predictree.grow.methods import WAYS, Way
+from predictree.grow.methods import Way
 from predictree.grow.problem import ROOT_PATH, Problem
 from predictree.grow.proof import FIRST
 from predictree.grow.rows import Rows
@@ -98,7 +98,7 @@ class Tried:
 
 def tried(estimator: Any, task: Task) -> Tried:
     """Grow a tree of one split if it may have one, whatever that gains."""
-    problem = task.problem(0, WAYS[way_of(estimator)].pools)
+    problem = task.problem(0, way_of(estimator).pools)
     with (
         muted_warnings(),
         Executor(estimator.n_jobs, learner_timeout=estimator.learner_timeout) as executor,

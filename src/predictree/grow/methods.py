@@ -111,19 +111,34 @@ def _corrected(fits: Fits, recipe: Recipe, root: Root) -> Way:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """A method by name: what makes it, and whether V¹ and V² are to be one.
+class Maker:
+    """What makes a method.
 
-    Where it can be one of several, all of them grow a tree, and the best tree is taken.
+    Attributes
+    ----------
+    make : callable
+        Where it returns several methods, all of them grow a tree, and the best tree is taken.
+    pools : bool
+        Whether V¹ and V² are one.
+    demand : pair of float or None
+        Standard errors that a split must gain by default; None is what estimators ask of others.
+    is_directed : bool
+        Whether it keeps to the directions of a recipe.
     """
 
     make: Callable[[Fits, Recipe], Iterable[Way]]
     pools: bool
+    demand: Demand | None = None
+    is_directed: bool = False
 
 
 WAYS = {
-    "shrunk": Kind(lambda *given: [stacked(*given)], pools=True),
-    "path": Kind(lambda *given: [paper(*given)], pools=False),
-    "additive": Kind(readable, pools=True),
+    "shrunk": Maker(lambda *given: [stacked(*given)], pools=True),
+    "path": Maker(lambda *given: [paper(*given)], pools=False),
 }
-"""The methods by name: the estimators' ``weights``, or their ``learners``."""
+"""The methods by name: the estimators' ``weights``."""
+
+WAYS_OF_LEARNERS = {
+    "additive": Maker(readable, pools=True, demand=(1.5, 1.5), is_directed=True),
+}
+"""The methods of named sets of learners that are more than a list, in place of ``"shrunk"``."""

@@ -6,12 +6,12 @@ no key of theirs is taken for ours.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields, replace
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 import predictree.model as of
 from predictree.errors import DamagedModelError, InvalidInputError
-from predictree.losses import LOSSES, CallableLoss, Error, Gamma, Loss, Poisson
+from predictree.losses import LOSSES, CallableLoss, Loss
 from predictree.publish.files.older import OLDER
 
 KIND = "predictree"  # the key that names the kind
@@ -25,7 +25,6 @@ VALUES: dict[str, Any] = {
         of.AdditiveFunction, of.Curve, of.Surface, of.Axis, of.Census,
     )
 }  # fmt: skip
-BUILT_IN = {name: loss for losses in LOSSES.values() for name, loss in losses.items()}
 
 
 class LostLoss:
@@ -50,7 +49,7 @@ def to_record(value: Any) -> Any:
     if VALUES.get(name) is type(value):
         return {KIND: name, **{f.name: to_record(getattr(value, f.name)) for f in fields(value)}}
     if isinstance(value, Loss):
-        own = BUILT_IN.get(value.name) is not type(value)
+        own = _known(value.name) is not type(value)
         return {
             "name": value.name,
             "own": own,
@@ -100,10 +99,15 @@ def _loss(state: dict[str, Any]) -> Loss:
     name, half = state["name"], state["half_is_second"]
     if state["own"]:
         return CallableLoss(LostLoss(name), half_is_second=half)
-    if name == Error.name:
-        return Error(half)
-    kind = BUILT_IN[name]
-    return kind(state["floor"]) if issubclass(kind, Poisson | Gamma) else kind()
+    kind = _known(name)
+    if kind is None:
+        raise DamagedModelError(f"the file holds an unknown loss: {name!r}")
+    return kind(**{f.name: state[f.name] for f in fields(kind)}) if is_dataclass(kind) else kind()
+
+
+def _known(name: str) -> type[Loss] | None:
+    """Return the loss of a name."""
+    return next((losses[name] for losses in LOSSES.values() if name in losses), None)
 
 
 def _dict(state: dict[str, Any]) -> dict[Any, Any]:
