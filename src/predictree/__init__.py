@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from predictree.estimators.regressor import ToPsRegressor
     from predictree.estimators.survival import ToPsSurvival
     from predictree.explain import export_text
+    from predictree.learners.metric import MetricKernelClassifier, MetricKernelRegressor
     from predictree.run.checkpoint import Checkpoint
 
 __version__ = "0.1.0"
@@ -19,6 +20,8 @@ __all__ = [
     "AdditiveClassifier",
     "AdditiveRegressor",
     "Checkpoint",
+    "MetricKernelClassifier",
+    "MetricKernelRegressor",
     "ToPsClassifier",
     "ToPsRegressor",
     "ToPsSurvival",
@@ -33,6 +36,8 @@ _HOMES = {
     "AdditiveClassifier": "estimators.additive",
     "AdditiveRegressor": "estimators.additive",
     "Checkpoint": "run.checkpoint",
+    "MetricKernelClassifier": "learners.metric",
+    "MetricKernelRegressor": "learners.metric",
     "ToPsClassifier": "estimators.classifier",
     "ToPsRegressor": "estimators.regressor",
     "ToPsSurvival": "estimators.survival",

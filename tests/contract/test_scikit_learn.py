@@ -205,6 +205,9 @@ def test_public_names():
     assert set(predictree.__all__) == {
         "AdditiveClassifier",
         "AdditiveRegressor",
+        "Checkpoint",
+        "MetricKernelClassifier",
+        "MetricKernelRegressor",
         "ToPsClassifier",
         "ToPsRegressor",
         "ToPsSurvival",

@@ -190,10 +190,10 @@ def test_without_a_split_our_way_is_a_stack():
     assert tree["leaves"] > stack["leaves"] == 1
 
 
-def test_the_default_is_our_estimators():
+def test_our_portfolio_is_our_estimators():
     assert ALGORITHMS["tops"].answer == CrossFitted("strong")
     w = work(n=120)
-    model = ToPsClassifier(random_state=w.seed).fit(w.X, w.y)
+    model = ToPsClassifier("strong", random_state=w.seed).fit(w.X, w.y)
     answer = ALGORITHMS["tops"].answer(w)
     assert np.array_equal(answer.scores, model.decision_function(w.X_test))
 

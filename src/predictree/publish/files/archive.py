@@ -52,6 +52,12 @@ AT_ONCE = 1 << 20  # bytes of a description that are looked at
 WITHIN = -1  # the size of a node that is still being counted: it must not occur within itself
 
 TRUSTED = (
+    "predictree.learners.metric.calibration.Calibration",
+    "predictree.learners.metric.estimators.MetricKernelClassifier",
+    "predictree.learners.metric.estimators.MetricKernelRegressor",
+    "predictree.learners.metric.machine.Machine",
+    "predictree.learners.metric.machine.Setting",
+    "predictree.learners.metric.scaling.Scaling",
     "predictree.learners.sharp_trees.SharpExtraTrees",
     "predictree.learners.sized_logistic.SizedLogistic",
     "functools.partial",  # of the function that follows
