@@ -259,7 +259,7 @@ def _other_growths(samples: Samples, course: Course, groups: Any) -> Iterator[Fo
     learners, estimator = samples.task.learners, samples.estimator
     if all(map(has_closed_form, learners)) or estimator.monotonic_cst is not None:
         return
-    if not samples.task.recipe.races and way_of(estimator) != "additive":
+    if way_of(estimator).may_race and not samples.task.recipe.races:
         racing = replace(course, costs=samples.racing(course.costs))
         yield racing.told('search="racing"', racing.tree(racing.depth))
     linear = replace(course, costs=samples.linear(groups).costs()[0])

@@ -124,12 +124,15 @@ class Maker:
         Standard errors that a split must gain by default; None is what estimators ask of others.
     is_directed : bool
         Whether it keeps to the directions of a recipe.
+    may_race : bool
+        Whether a recipe may ask it for a race.
     """
 
     make: Callable[[Fits, Recipe], Iterable[Way]]
     pools: bool
     demand: Demand | None = None
     is_directed: bool = False
+    may_race: bool = True
 
 
 WAYS = {
@@ -139,6 +142,6 @@ WAYS = {
 """The methods by name: the estimators' ``weights``."""
 
 WAYS_OF_LEARNERS = {
-    "additive": Maker(readable, pools=True, demand=(1.5, 1.5), is_directed=True),
+    "additive": Maker(readable, pools=True, demand=(1.5, 1.5), is_directed=True, may_race=False),
 }
 """The methods of named sets of learners that are more than a list, in place of ``"shrunk"``."""
