@@ -118,6 +118,10 @@ class Fits:
             models = None if key in found else self.journal.models(origin)
             if models is not None:
                 found[key] = models
+        for key in [key for key in origins if key not in found and not origins[key].refitted]:
+            by_sums = self._by_sums(origins[key])
+            if isinstance(by_sums, tuple):
+                found[key] = by_sums
         wanted = [key for key in origins if key not in found]
         fits = self._each([origins[key] for key in wanted], in_any_case=True)
         for key, fitted in zip(wanted, fits, strict=True):

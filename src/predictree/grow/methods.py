@@ -78,7 +78,7 @@ class Recipe:
 def paper(fits: Fits, recipe: Recipe, combine: Best | None = None) -> Way:
     """Return the paper's method: one predictor a node, and weights by Algorithm 2."""
     limits, combine = recipe.limits, combine or Best(fits)
-    search = Rounds(limits, fits, combine) if recipe.races else Exhaustive(limits, fits)
+    search = Rounds(limits, fits, combine) if recipe.races else Exhaustive(limits, fits, combine)
     proof = Rehearsed(recipe.demand, combine, fits) if any(recipe.demand) else any_gain
     return Way(search, combine, proof, limits, PathWeights(limits.min_samples_val))
 
@@ -87,7 +87,7 @@ def stacked(fits: Fits, recipe: Recipe) -> Way:
     """Return the method of a mixture a node, held to its parent's, and of proved splits."""
     limits = recipe.limits
     combine = Shrunk(recipe.strength, limits, fits)
-    search = Scouts(limits, fits, combine) if recipe.races else Exhaustive(limits, fits)
+    search = Scouts(limits, fits, combine) if recipe.races else Exhaustive(limits, fits, combine)
     return Way(search, combine, Rehearsed(recipe.demand, combine, fits), limits, AsGrown())
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from sklearn.linear_model import Ridge
 
-from predictree.data.partition import Partition
+from predictree.data.partition import ALWAYS, Partition
 from predictree.learners import Learner, adapt
 from predictree.learners.forms import (
     closed_form,
@@ -193,6 +193,14 @@ class Problem:
         """Return the same models by the learner's closed form; None if it gives none here."""
         design = self._design(train, train[:0]) if fit_by_sums(learner) else None
         return None if design is None else models_by_sums(learner, design)
+
+    def fit_whole(self, learner: Learner, train: IntArray) -> Fitted | None:
+        """Return the model of all of some rows by sums; None if the learner's form gives none."""
+        if not fit_by_sums(learner):
+            return None
+        fold = np.full(len(self.X), ALWAYS)
+        design = Design.of(self.seen, self.y, train, train[:0], self.n_outputs, fold, 1)
+        return models_by_sums(learner, design)[0] if np.isfinite(design.scale).all() else None
 
     def fit_fold(self, learner: Learner, train: IntArray, path: int, f: int) -> Fitted:
         """Return the model of one fold, by the learner's own fit."""

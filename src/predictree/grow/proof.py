@@ -115,7 +115,7 @@ class Rehearsed:
         ask = partial(own_scores, problem, train, path, fold, rows)
         own = [learner for owner, learner in large if owner == path]
         slow = [i for i in own if not self._is_quick(leaf, i)]
-        told = {i: ask(i) for i in own if i not in slow}
+        told = {i: quick_scores(problem, train, path, fold, rows, i) for i in own if i not in slow}
         asked = self.fits.executor.map(
             ask, slow, who=lambda i: problem.learners[i].name, lost=lambda failure: failure
         )
@@ -153,3 +153,14 @@ def own_scores(
         learner.name,
         lambda: problem.fit_fold(learner, train, path, fold).scores(problem.X[rows]),
     )
+
+
+def quick_scores(
+    problem: Problem, train: IntArray, path: int, fold: int, rows: IntArray, i: int
+) -> FloatArray | Failure:
+    """Return the same for a learner with a closed form, which also gives its models if it can."""
+    mine = train[problem.partition.fold[train] != fold]
+    model = attempt(problem.learners[i].name, partial(problem.fit_whole, problem.learners[i], mine))
+    if model is None or isinstance(model, Failure):
+        return own_scores(problem, train, path, fold, rows, i)
+    return model.scores(problem.X[rows])

@@ -46,12 +46,16 @@ class Limits:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Z(C) for Z = S, V¹, V²: the rows of a node, as indices into X."""
+    """Z(C) for Z = S, V¹, V²: the rows of a node, as indices into X.
+
+    ``apart`` tells of which rows these are what is left without a part.
+    """
 
     problem: Problem
     train: IntArray
     v1: IntArray
     v2: IntArray
+    apart: tuple["Rows", int] | None = None
 
     @classmethod
     def of(cls, problem: Problem) -> Self:
@@ -87,7 +91,8 @@ class Rows:
         """Return the same rows, at hand for the executor's processes."""
         parts = {id(part): part for part in self.parts}  # those that are one are written once
         shared = {i: executor.share(part) for i, part in parts.items()}
-        return Rows(self.problem, *(shared[id(part)] for part in self.parts))
+        train, v1, v2 = (shared[id(part)] for part in self.parts)
+        return Rows(self.problem, train, v1, v2)
 
     def divide(self, split: Split) -> tuple["Rows", "Rows"]:
         """Return the rows of C⁻ and C⁺; parts that are one are divided once."""
@@ -142,10 +147,11 @@ class Rows:
         left_out = np.zeros(len(self.problem.X), dtype=bool)
         left_out[self.v1[self.part == p]] = True
         kept = {id(rows): rows[~left_out[rows]] for rows in self.parts}
-        rest = Rows(self.problem, *(kept[id(rows)] for rows in self.parts))
+        train, v1, v2 = (kept[id(rows)] for rows in self.parts)
+        rest = Rows(self.problem, train, v1, v2)
         weighing = self.problem.partition.weighing
         if len(np.unique(weighing[rest.v1])) > 1:
-            return rest
+            return replace(rest, apart=(self, p))
         weighing = weighing.copy()  # weights need two parts to be found and judged
         weighing[rest.v1] = np.arange(len(rest.v1)) % 2
         partition = replace(self.problem.partition, weighing=weighing)

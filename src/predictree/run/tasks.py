@@ -20,6 +20,7 @@ from sklearn.utils.parallel import Parallel, delayed  # these carry scikit-learn
 from predictree.errors import InvalidInputError
 from predictree.run.clock import FOREVER, Clock, OutOfTimeError
 from predictree.run.guard import Failure, Guard, Lost, muted_warnings
+from predictree.run.threads import in_threads
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -105,6 +106,13 @@ class Executor:
         else:
             results = self._parallel(function, tasks)
         return self._counted(results if in_any_case else self._in_time(results), fits)
+
+    def spread(self, function: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
+        """Yield ``function(task)`` for every task, in order, by as many threads as there are jobs.
+
+        For what is compiled, or BLAS: its own threads are left out.
+        """
+        return in_threads(function, tasks, effective_n_jobs(self.n_jobs))
 
     def share(self, array: NDArray[Any]) -> NDArray[Any]:
         """Return the array, mapped from a file where tasks go to other processes of this machine.

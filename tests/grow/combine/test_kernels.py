@@ -14,7 +14,7 @@ def test_a_side_in_one_fold_alone_keeps_its_parents_weights():
     start, toward = np.array([0.5, 0.5]), np.array([[1.0, 0.0], [0.0, 1.0]])
     basis = rng.uniform(0.5, 1.5, size=(12, 1, 2))
     holds = np.ones(2)
-    weights = mixtures_of_sides(basis, np.ones(12), left, fold, start, toward, holds, True)
+    weights = mixtures_of_sides(basis, np.ones(12), left, fold, start, toward, holds)
     np.testing.assert_allclose(weights[0, 0], toward[0])
     assert weights.sum(axis=2) == pytest.approx(1.0)
 
@@ -28,7 +28,7 @@ def test_a_sketch_survives_rows_to_which_the_better_predictor_gives_nothing():
     basis = (p / (p @ start)[:, None])[:, None, :]
     fold, everywhere = np.arange(100) % 2, np.ones(100, dtype=bool)
     toward, holds = np.tile(start, (2, 1)), np.full(2, 1e-6)
-    found = mixtures_of_sides(basis, np.ones(100), everywhere, fold, start, toward, holds, True)
+    found = mixtures_of_sides(basis, np.ones(100), everywhere, fold, start, toward, holds)
     for f in range(2):
         mine = p[fold != f]
         exact = shrunk_log_loss(mine, np.full(50, 1 / 50), start, 1e-6 / 50)

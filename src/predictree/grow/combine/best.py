@@ -22,6 +22,7 @@ from predictree.grow.leaf import (
 )
 from predictree.grow.problem import ROOT_PATH
 from predictree.grow.rows import Rows
+from predictree.grow.squares import Squares
 from predictree.learners.forms import has_closed_form
 from predictree.losses import tolerance
 from predictree.model.tree import FloatArray, Split
@@ -114,6 +115,11 @@ class Best:
             own.append(losses[:m, :m].min())
         order = [*np.argsort(joint, kind="stable")[:1], *np.argsort(own, kind="stable")]
         return [splits[i] for i in dict.fromkeys(order)]
+
+    def by_squares(self, leaf: Leaf, squares: Squares) -> FloatArray:
+        """Return the loss of every split: on each side the predictor with the least."""
+        alone = np.einsum("qsgkk->qsk", squares.products)
+        return np.asarray(np.nanmin(alone, axis=2).sum(axis=1) / squares.total)
 
     def losses(self, leaf: Leaf, trial: Trial) -> FloatArray:
         """Return the joint loss of every pair: own predictors, then those of the pool."""

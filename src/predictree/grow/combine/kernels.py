@@ -17,18 +17,16 @@ def mixtures_of_sides(
     start: FloatArray,
     toward: FloatArray,
     strength: FloatArray,
-    logarithmic: bool,
 ) -> FloatArray:
     """Weights of all predictors on either side of a split, found without each fold: (2, f, p).
 
-    They minimise the mean over rows of ½ ‖Σ_j w_j b_j‖² plus strength / n ‖w − toward‖² over the
-    simplex, the strength being that of the fold. Where the loss is −log Σ_j w_j b_j they come near
-    it by Newton steps: one from ``start``, at which all logarithms are zero, and some more where
-    that goes far.
+    They come near the least mean over rows of −log Σ_j w_j b_j plus strength / n ‖w − toward‖² over
+    the simplex, the strength being that of the fold, by Newton steps: one from ``start``, at which
+    all logarithms are zero, and some more where that goes far.
 
     Parameters
     ----------
-    basis : array of shape (n, k, p)
+    basis : array of shape (n, 1, p)
     mass : array of shape (n,)
     left : array of shape (n,)
     fold : array of shape (n,)
@@ -36,7 +34,7 @@ def mixtures_of_sides(
     toward : array of shape (f, p)
     strength : array of shape (f,)
     """
-    n, k, p = basis.shape
+    n, _, p = basis.shape
     n_folds = len(toward)
     gram, slope = np.zeros((2, n_folds, p, p)), np.zeros((2, n_folds, p))
     total, count = np.zeros((2, n_folds)), np.zeros((2, n_folds))
@@ -44,43 +42,50 @@ def mixtures_of_sides(
         side, f = 0 if left[i] else 1, fold[i]
         total[side, f] += mass[i]
         count[side, f] += 1
-        for c in range(k):
-            b = basis[i, c]
-            for u in range(p):
-                weighted = mass[i] * b[u]
-                slope[side, f, u] += weighted
-                for v in range(u + 1):
-                    gram[side, f, u, v] += weighted * b[v]
+        b = basis[i, 0]
+        for u in range(p):
+            weighted = mass[i] * b[u]
+            slope[side, f, u] += weighted
+            for v in range(u + 1):
+                gram[side, f, u, v] += weighted * b[v]
     weights = np.empty((2, n_folds, p))
+    H, pull = np.empty((p, p)), np.empty(p)
     for side in range(2):
         for f in range(n_folds):
-            rows, sum_of_mass = (
-                count[side].sum() - count[side, f],
-                total[side].sum() - total[side, f],
-            )
+            rows = _others(count[side], f)
+            sum_of_mass = _others(total[side], f)
             if rows < 1 or sum_of_mass <= 0:
                 weights[side, f] = toward[f]
                 continue
-            ridge = 2 * strength[f] / rows
-            H = (gram[side].sum(axis=0) - gram[side, f]) / sum_of_mass
-            H += np.tril(H, -1).T
-            trace = np.trace(H)
+            ridge, trace = 2 * strength[f] / rows, 0.0
+            for u in range(p):
+                pull[u] = ridge * toward[f, u] + 2 * _others(slope[side, :, u], f) / sum_of_mass
+                for v in range(u + 1):
+                    H[u, v] = _others(gram[side, :, u, v], f) / sum_of_mass
+                    H[v, u] = H[u, v]
+                trace += H[u, u]
             for u in range(p):
                 H[u, u] += ridge + 1e-12 * trace
-            pull = ridge * toward[f]
-            if logarithmic:
-                pull += 2 * (slope[side].sum(axis=0) - slope[side, f]) / sum_of_mass
             weights[side, f] = _on_simplex(H, pull, toward[f].copy())
-    if logarithmic:
-        _shorten_steps(basis, left, fold, start, weights)
-        for side in range(2):
-            for f in range(n_folds):
-                if np.abs(weights[side, f] - start).max() > FAR:
-                    mine = (left == (side == 0)) & (fold != f)
-                    if mass[mine].sum() > 0:
-                        seen = basis[mine, 0]
-                        _newton_steps(seen, mass[mine], toward[f], strength[f], weights[side, f])
+    _shorten_steps(basis, left, fold, start, weights)
+    for side in range(2):
+        for f in range(n_folds):
+            if np.abs(weights[side, f] - start).max() > FAR:
+                mine = (left == (side == 0)) & (fold != f)
+                if mass[mine].sum() > 0:
+                    seen = basis[mine, 0]
+                    _newton_steps(seen, mass[mine], toward[f], strength[f], weights[side, f])
     return weights
+
+
+@njit(cache=True, nogil=True)
+def _others(values: FloatArray, f: int) -> float:
+    """Sum all values but one."""
+    total = 0.0
+    for g in range(len(values)):
+        if g != f:
+            total += values[g]
+    return total
 
 
 @njit(cache=True, nogil=True)
@@ -138,17 +143,3 @@ def _shorten_steps(
         for f in range(n_folds):
             length = 0.9 / worst[side, f]
             weights[side, f] = start + length * (weights[side, f] - start)
-
-
-@njit(cache=True, nogil=True)
-def mixed_scores(
-    scores: FloatArray, left: BoolArray, fold: IntArray, weights: FloatArray
-) -> FloatArray:
-    """Scores of all rows, (n, k), each by the weights, (2, f, p), of its side and fold."""
-    n, k, _ = scores.shape
-    mixed = np.empty((n, k))
-    for i in range(n):
-        mine = weights[0 if left[i] else 1, fold[i]]
-        for c in range(k):
-            mixed[i, c] = np.dot(scores[i, c], mine)
-    return mixed

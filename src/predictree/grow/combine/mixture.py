@@ -11,16 +11,19 @@ from typing import Protocol
 
 import numpy as np
 
-from predictree.grow.combine.kernels import mixed_scores, mixtures_of_sides
+from predictree.grow.combine.kernels import mixtures_of_sides
+from predictree.grow.combine.squares import mixtures_by_squares, products_of_sides
 from predictree.grow.leaf import Key, Leaf
 from predictree.grow.rows import Rows
+from predictree.grow.squares import Squares
 from predictree.losses import Judged, Loss
 from predictree.losses.simplex import shrunk_log_loss, simplex_quadratic
 from predictree.model.outputs import targets, true_class_probability
-from predictree.model.tree import BoolArray, FloatArray
+from predictree.model.tree import BoolArray, FloatArray, IntArray
 from predictree.run.journal import Arrays
 
 TRACE = 1e-3  # a weight below this is dropped
+NO_FOLD = -1  # in place of the fold to leave out
 
 
 @dataclass(frozen=True)
@@ -104,8 +107,8 @@ def mixed(
     rows: Rows, keys: Sequence[Key], scores: FloatArray, parent: Mixture | None, strength: float
 ) -> Mixture:
     """Combine predictors with these scores, (v, k, p), held to the parent's combination."""
-    objective = _objective(rows, scores)
     fold = rows.problem.partition.weighing[rows.v1]
+    objective = _objective(rows, scores, fold)
     even = dict.fromkeys(keys, 1.0)
     units = () if parent is None else parent.unit_by_fold
     by_fold, held_out = [], np.empty(scores.shape[:2])
@@ -114,12 +117,12 @@ def mixed(
         found = among(keys, even if parent is None else parent.by_fold[f])
         if not held.all():
             unit = 1.0 if parent is None else units[f]
-            found = objective.minimise(~held, found, strength, unit)
+            found = objective.minimise(f, found, strength, unit)
         held_out[held] = scores[held] @ found
         by_fold.append(dict(zip(keys, found.tolist(), strict=True)))
     toward = among(keys, even if parent is None else parent.weights)
     unit = 1.0 if parent is None else parent.unit
-    weights = objective.minimise(np.ones(len(rows.v1), dtype=bool), toward, strength, unit)
+    weights = objective.minimise(NO_FOLD, toward, strength, unit)
     named = dict(zip(keys, weights.tolist(), strict=True))
     return Mixture(named, by_fold, held_out, max(named, key=named.__getitem__), unit, units)
 
@@ -138,16 +141,35 @@ def sketched(
     Every row's weights are found without its fold. They are those of `mixed` for squared errors,
     and a few Newton steps towards them for log loss. ``basis`` has that of every predictor.
     """
-    logarithmic = rows.problem.loss.combination == "log"
-    start = among(keys, parent.weights)
-    toward = np.array([among(keys, weights) for weights in parent.by_fold])
-    holds = strength * (np.ones(len(toward)) if logarithmic else np.array(parent.unit_by_fold))
-    basis = basis / (basis @ start)[:, :, None] if logarithmic else basis
-    fold = rows.problem.partition.weighing[rows.v1]
-    weights = mixtures_of_sides(
-        basis, rows.judged.mass, goes_left, fold, start, toward, holds, logarithmic
-    )
-    return np.asarray(mixed_scores(scores, goes_left, fold, weights))
+    start, toward = among(keys, parent.weights), _toward(keys, parent)
+    fold, mass = rows.problem.partition.weighing[rows.v1], rows.judged.mass
+    if rows.problem.loss.combination == "log":
+        basis, holds = basis / (basis @ start)[:, :, None], np.full(len(toward), strength)
+        weights = mixtures_of_sides(basis, mass, goes_left, fold, start, toward, holds)
+    else:
+        holds = strength * np.array(parent.unit_by_fold)
+        sums = products_of_sides(basis, mass, goes_left, fold, len(toward))
+        weights = mixtures_by_squares(*sums, toward, holds)
+    mine = weights[np.where(goes_left, 0, 1), fold]
+    return np.asarray(np.einsum("nkp,np->nk", scores, mine))
+
+
+def mixtures_of_splits(
+    squares: Squares, keys: Sequence[Key], parent: Mixture, strength: float
+) -> FloatArray:
+    """Return the losses of such mixtures for all splits, from sums."""
+    folds = len(parent.by_fold)
+    products = squares.by_part(squares.products, folds)
+    mass, count = (squares.by_part(each, folds) for each in (squares.mass, squares.count))
+    holds = strength * np.array(parent.unit_by_fold)
+    weights = mixtures_by_squares(products, mass, count, _toward(keys, parent), holds)
+    lost = np.einsum("bfi,bfij,bfj->b", weights, products, weights, optimize=True)
+    return np.asarray(lost.reshape(-1, 2).sum(axis=1) / squares.total)
+
+
+def _toward(keys: Sequence[Key], parent: Mixture) -> FloatArray:
+    """Return the weights of the parent without each fold, to which those of its sides are held."""
+    return np.array([among(keys, weights) for weights in parent.by_fold])
 
 
 def basis_of(loss: Loss, judged: Judged, scores: FloatArray) -> FloatArray:
@@ -180,9 +202,9 @@ class _Objective(Protocol):
     """What the weights of one node minimise."""
 
     def minimise(
-        self, rows: BoolArray, toward: FloatArray, strength: float, unit: float
+        self, without: int, toward: FloatArray, strength: float, unit: float
     ) -> FloatArray:
-        """Return the weights by some of the node's rows, held to others with a strength."""
+        """Return the weights by the rows of all folds but one, held to others with a strength."""
 
 
 @dataclass(frozen=True)
@@ -191,10 +213,12 @@ class _LogLoss:
 
     p: FloatArray
     mass: FloatArray
+    fold: IntArray
 
     def minimise(
-        self, rows: BoolArray, toward: FloatArray, strength: float, unit: float
+        self, without: int, toward: FloatArray, strength: float, unit: float
     ) -> FloatArray:
+        rows = self.fold != without
         mass = self.mass[rows]
         each = strength / np.count_nonzero(rows)
         return shrunk_log_loss(self.p[rows], mass / mass.sum(), toward, each)
@@ -202,26 +226,28 @@ class _LogLoss:
 
 @dataclass(frozen=True)
 class _Squares:
-    """Half the squared error of the mixture, in some unit."""
+    """Half the squared error of the mixture, in some unit, from sums by fold."""
 
-    residuals: FloatArray  # (n, k, p)
+    products: FloatArray  # (f, p, p)
     mass: FloatArray
+    count: FloatArray
 
     def minimise(
-        self, rows: BoolArray, toward: FloatArray, strength: float, unit: float
+        self, without: int, toward: FloatArray, strength: float, unit: float
     ) -> FloatArray:
-        root = np.sqrt(self.mass[rows] / self.mass[rows].sum() / unit)
-        block = (self.residuals[rows] * root[:, None, None]).reshape(-1, len(toward))
-        gram = block.T @ block
-        ridge = 2 * strength / np.count_nonzero(rows)
+        some = np.arange(len(self.mass)) != without
+        gram = self.products[some].sum(axis=0) / (self.mass[some].sum() * unit)
+        ridge = 2 * strength / self.count[some].sum()
         place = np.arange(len(gram))
         gram[place, place] += ridge + 1e-12 * np.trace(gram)
         return simplex_quadratic(gram, ridge * toward)
 
 
-def _objective(rows: Rows, scores: FloatArray) -> _Objective:
+def _objective(rows: Rows, scores: FloatArray, fold: IntArray) -> _Objective:
     loss, judged = rows.problem.loss, rows.judged
     basis = np.stack([basis_of(loss, judged, h) for h in np.moveaxis(scores, 2, 0)], axis=-1)
     if loss.combination == "log":
-        return _LogLoss(basis[:, 0], judged.mass)
-    return _Squares(basis, judged.mass)
+        return _LogLoss(basis[:, 0], judged.mass, fold)
+    everywhere = np.ones(len(fold), dtype=bool)
+    sums = products_of_sides(basis, judged.mass, everywhere, fold, int(fold.max()) + 1)
+    return _Squares(*(each[0] for each in sums))

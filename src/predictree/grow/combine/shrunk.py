@@ -16,6 +16,7 @@ from predictree.grow.combine.mixture import (
     basis_of,
     mixed,
     mixture_of,
+    mixtures_of_splits,
     sketched,
     squared_errors,
 )
@@ -25,6 +26,7 @@ from predictree.grow.plain import require, table
 from predictree.grow.problem import ROOT_PATH
 from predictree.grow.rows import Limits, Rows
 from predictree.grow.search.trials import Trials
+from predictree.grow.squares import Squares
 from predictree.model.tree import FloatArray, Split
 from predictree.run.journal import Arrays
 
@@ -68,6 +70,11 @@ class Shrunk:
         sketch = sketched(rows, trial.goes_left, keys, *told, mixture_of(leaf), self.strength)
         loss = problem.loss.value(rows.judged, sketch)
         return Found(trial, loss, sketch) if loss < bar else None
+
+    def by_squares(self, leaf: Leaf, squares: Squares) -> FloatArray:
+        """Return the losses of the sketched mixtures of all splits."""
+        keys = [NEW] * squares.n_own + _keys(leaf.pool)
+        return mixtures_of_splits(squares, keys, mixture_of(leaf), self.strength)
 
     def settle(self, leaf: Leaf, found: Found) -> Choice:
         """Ask the learners that had no say, mix exactly, and loosen the hold on either side."""

@@ -10,7 +10,8 @@ from predictree.learners.adapter import Learner
 from predictree.learners.forms.design import ClosedForm, Design
 from predictree.learners.forms.linear import LinearForm
 from predictree.learners.forms.logistic import LogisticForm
-from predictree.model.tree import Fitted
+from predictree.learners.forms.squares import Penalised
+from predictree.model.tree import Fitted, FloatArray
 
 FORMS: dict[str, Any] = {"linear": LinearForm, "logistic": LogisticForm}
 
@@ -23,6 +24,12 @@ def has_closed_form(learner: Learner) -> bool:
 def closed_form(learner: Learner, design: Design) -> ClosedForm:
     """Return the closed form of a learner that has one, on one node."""
     found: ClosedForm = _form_of(learner).of(learner, design)
+    return found
+
+
+def penalised(learner: Learner, weight: FloatArray | None) -> Penalised | None:
+    """Return a linear learner of values as sums over rows of these weights can tell of it."""
+    found: Penalised | None = LinearForm.penalised(learner, weight)
     return found
 
 

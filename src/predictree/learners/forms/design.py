@@ -87,16 +87,8 @@ class Design:
         design[:, 0] = 1.0
         for start in range(0, len(train), CHUNK):  # at once it would go through a copy
             features[start : start + CHUNK] = X[train[start : start + CHUNK]]
-        center = _means(features)
-        features -= center
-        scale = _lengths(features, center)
-        columns = np.flatnonzero(scale)
-        for place, column in enumerate(columns):  # in place: a copy could be too much
-            if place < column:
-                features[:, place] = features[:, column]
-        center, scale = center[columns], scale[columns]
+        columns, center, scale = columns_of(features)
         design = design[:, : 1 + len(columns) + n_targets]
-        design[:, 1 : 1 + len(columns)] /= scale
         label_center, label_scale = _fill_targets(
             design[:, 1 + len(columns) :], y[train], n_outputs
         )
@@ -140,6 +132,22 @@ class Design:
         answers *= self.label_scale
         answers += self.label_center
         return answers
+
+
+def columns_of(features: FloatArray) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Bring columns to mean zero and unit length in place, those that vary first.
+
+    Returns which these are, and their centre and scale.
+    """
+    center = _means(features)
+    features -= center
+    scale = _lengths(features, center)
+    columns = np.flatnonzero(scale)
+    for place, column in enumerate(columns):  # in place: a copy could be too much
+        if place < column:
+            features[:, place] = features[:, column]
+    features[:, : len(columns)] /= scale[columns]
+    return columns, center[columns], scale[columns]
 
 
 def _means(features: FloatArray) -> FloatArray:

@@ -34,6 +34,7 @@ from predictree.learners.forms.design import (
 )
 from predictree.learners.forms.kernels import centred_grams
 from predictree.learners.forms.least_squares import least_norm, solve_least_squares
+from predictree.learners.forms.squares import Penalised
 from predictree.model.fitted import Constant, IndicatorModel, ValueModel
 from predictree.model.outputs import probabilities
 from predictree.model.tree import BoolArray, Fitted, FloatArray, IntArray
@@ -64,6 +65,21 @@ class LinearForm:
         if not regression or _penalty(learner.estimator) is None:
             return False
         return learner.metadata.keys() <= {weight_keyword(learner.name, learner.estimator)}
+
+    @staticmethod
+    def penalised(learner: Learner, weight: FloatArray | None) -> Penalised | None:
+        """Return what sums over rows of these weights tell of a learner; None if they cannot.
+
+        A scaler counts every row once, and so cannot have its moments from weighted sums.
+        """
+        if not isinstance(learner, Value) or not LinearForm.fits(learner):
+            return None
+        mine = next(iter(learner.metadata.values()), None)
+        alpha, scaled = _penalty(learner.estimator) or (0.0, False)
+        if (mine is None) != (weight is None) or (scaled and weight is not None):
+            return None
+        same = mine is None or np.array_equal(mine, np.asarray(weight))
+        return Penalised(alpha, scaled) if same else None
 
     @staticmethod
     def makes_models(learner: Learner) -> bool:

@@ -1,0 +1,269 @@
+"""Ranking splits from sums: rows are looked at once a node, and each split is a matter of cells.
+
+It serves where errors are squared and every learner is linear. What is inherited may be anything:
+its errors are columns of the rows. The node without a part of its rows is a slice of the same
+sums, so that rehearsals see no row at all.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+import numpy as np
+
+from predictree.data.tallies import BLOCK, Binned, Spread, grams, sides
+from predictree.grow.leaf import Leaf
+from predictree.grow.rows import Limits, Rows
+from predictree.grow.search.trials import Trials
+from predictree.grow.squares import Squares
+from predictree.learners.forms import penalised
+from predictree.learners.forms.squares import Penalised, coefficients, products_of_errors
+from predictree.learners.forms.whitened import Whitened
+from predictree.losses import SquaredError
+from predictree.model.tree import BoolArray, FloatArray, IntArray, Split
+
+AT_ONCE = 1 << 22  # numbers in hand at a time
+WORTHWHILE = 1 << 18  # numbers that are worth a call
+KEPT = 1 << 23  # numbers that are kept for rehearsals; more are summed again
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """The rows of a node by who trains on them, who judges, and what is left out with them.
+
+    Attributes
+    ----------
+    rows : array of shape (n,)
+        All rows of the node, group after group.
+    code : array of shape (n,)
+        The group of each.
+    ends : list of int
+        Where each group ends.
+    trains, judges : arrays of shape (groups,)
+    fold, weighing, part : arrays of shape (groups,)
+        -1 where there is none.
+    """
+
+    rows: IntArray
+    code: IntArray
+    ends: list[int]
+    trains: BoolArray
+    judges: BoolArray
+    fold: IntArray
+    weighing: IntArray
+    part: IntArray
+
+    @classmethod
+    def of(cls, rows: Rows) -> "Groups":
+        """Find the groups of a node's rows."""
+        every, told = rows.all, np.full((5, len(rows.problem.X)), -1)
+        told[0, rows.train] = told[1, rows.v1] = 1
+        told[2:4] = rows.problem.partition.fold, rows.problem.partition.weighing
+        told[4, rows.v1] = rows.part
+        told = told[:, every] + 1
+        size = told.max(axis=1) + 1
+        found, code = np.unique(np.ravel_multi_index(tuple(told), size), return_inverse=True)
+        order = np.argsort(code, kind="stable")
+        groups = np.array(np.unravel_index(found, size)) - 1
+        ends = np.cumsum(np.bincount(code)).tolist()
+        return cls(every[order], code[order], ends, groups[0] > 0, groups[1] > 0, *groups[2:])
+
+    def judged(self, without: int | None) -> IntArray:
+        """Return the groups that judge, without those of a part."""
+        return np.flatnonzero(self.judges & (self.part != without))
+
+    def trained(self, without: int | None) -> tuple[IntArray, FloatArray]:
+        """Return the folds of those that judge, and which groups train without each of them."""
+        folds = np.unique(self.fold[self.judged(without)])
+        kept = self.training(without)
+        return folds, (kept & (self.fold != folds[:, None])).astype(float)
+
+    def training(self, without: int | None) -> BoolArray:
+        """Return which groups train, without those of a part."""
+        return np.asarray(self.trains & ~(self.judges & (self.part == without)))
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """What is summed of a node, row by row.
+
+    Attributes
+    ----------
+    rows : array of shape (n, p)
+        Ones, the features in a basis, the label less its fit, and the errors of what is inherited
+        on the rows that judge; all by the root of the row's weight.
+    basis : Whitened
+    before : array of shape (r,)
+        The fit that was taken off the labels, in the basis.
+    level, unit : float
+        The label's mean, and what labels and errors are divided by.
+    """
+
+    rows: FloatArray
+    basis: Whitened
+    before: FloatArray
+    level: float
+    unit: float
+
+    @classmethod
+    def of(cls, leaf: Leaf, order: IntArray) -> "Columns":
+        """Look at the rows of a leaf in some order; NaN where a feature is not finite."""
+        problem, n_pool = leaf.rows.problem, len(leaf.pool)
+        d = problem.seen.shape[1]
+        rows = np.empty((len(order), d + 2 + n_pool))
+        features = rows[:, 1 : d + 1]
+        for some in _blocks(len(order)):  # at once it would go through a copy
+            features[some] = problem.seen[order[some]]
+        basis = Whitened.of(features)
+        r, known = basis.rank, len(basis.columns)
+        rows[:, 0] = 1.0
+        label = problem.y[order]
+        level, unit = float(label.mean()), float(label.std()) or 1.0
+        label = (label - level) / unit
+        for some in _blocks(len(order)):
+            rows[some, 1 : r + 1] = features[some, :known] @ basis.to
+        before = label @ rows[:, 1 : r + 1] / len(order)
+        rows[:, r + 1] = label - rows[:, 1 : r + 1] @ before
+        place = np.full(len(problem.X), -1)
+        place[leaf.rows.v1] = np.arange(len(leaf.rows.v1))
+        place = place[order]
+        for column, h in zip(rows.T[r + 2 :], leaf.pool, strict=False):
+            error = (problem.y[order] - h.scores[place, 0]) / unit
+            column[:] = np.where(place < 0, 0.0, error)
+        rows = rows[:, : r + 2 + n_pool]
+        if problem.weight is not None:
+            rows *= np.sqrt(problem.weight[order])[:, None]
+        return cls(rows, basis, before, level, unit)
+
+
+@dataclass(frozen=True, eq=False)
+class Tallied:
+    """A node, summed by the bins of every feature and by groups of its rows.
+
+    Attributes
+    ----------
+    leaf : Leaf
+    learners : list of Penalised
+    groups : Groups
+    features : list of Binned
+    basis, before, level, unit
+        As in `Columns`.
+    by_side : callable
+        Returns the Gram matrices of both sides of some splits at a time: (splits, 2, groups, p, p).
+    spread : callable
+        Takes the place of ``map``.
+    """
+
+    leaf: Leaf
+    learners: list[Penalised]
+    groups: Groups
+    features: list[Binned]
+    basis: Whitened
+    before: FloatArray
+    level: float
+    unit: float
+    by_side: Callable[[], Iterable[FloatArray]]
+    spread: Spread
+
+    @classmethod
+    def of(cls, leaf: Leaf, trials: Trials, spread: Spread) -> "Tallied | None":
+        """Look at the rows of a leaf; None where its learners or its loss want their scores."""
+        learners = _learners(leaf)
+        if not learners or not (by_feature := trials.splits):
+            return None
+        groups = Groups.of(leaf.rows)
+        told = Columns.of(leaf, groups.rows)
+        if not np.isfinite(told.before).all():
+            return None
+        X = leaf.rows.problem.X
+        features = [Binned.of(s, X[groups.rows, s[0].feature]) for s in by_feature]
+        by_side: Callable[[], Iterable[FloatArray]]
+        by_side = partial(_sides, told.rows, features, groups.ends, spread)
+        n_numbers = 2 * sum(map(len, by_feature)) * len(groups.ends) * told.rows.shape[1] ** 2
+        if n_numbers <= KEPT:
+            by_side = partial(list, list(_together(by_side())))
+        rest = told.basis, told.before, told.level, told.unit
+        return cls(leaf, learners, groups, features, *rest, by_side, spread)
+
+    @cached_property
+    def splits(self) -> list[Split]:
+        """All splits, in the order in which ties are broken."""
+        return [split for feature in self.features for split in feature.splits]
+
+    @cached_property
+    def counts(self) -> FloatArray:
+        """How many rows of every group fall on both sides of every split."""
+        code, n_groups = self.groups.code, len(self.groups.ends)
+        return np.concatenate([sides(f.left, f.counts(code, n_groups)) for f in self.features])
+
+    def admitted(self, limits: Limits, without: int | None) -> BoolArray:
+        """Whether the sides of every split keep the rows that they need without a part."""
+        judged = self.counts[:, :, self.groups.judged(without)].sum(axis=2)
+        trained = self.counts[:, :, self.groups.training(without)].sum(axis=2)
+        enough = trained.min(axis=1) >= limits.min_samples_leaf
+        return np.asarray(enough & (judged.min(axis=1) >= limits.min_samples_val))
+
+    def squares(self, without: int | None = None) -> Squares:
+        """Return what all splits come to, as if a part of the rows had never been there."""
+        judged = self.groups.judged(without)
+        told = list(self.spread(partial(self._told, without), self.by_side()))
+        products, mass = (np.concatenate(each) for each in zip(*told, strict=True))
+        weighing = self.groups.weighing[judged]
+        return Squares(products, mass, self.counts[:, :, judged], weighing, len(self.learners))
+
+    def _fitted(self, sums: FloatArray, without: int | None) -> tuple[IntArray, list[FloatArray]]:
+        """Return folds and, for each learner, coefficients without each: (splits, 2, folds, ·)."""
+        folds, trains = self.groups.trained(without)
+        m = self.basis.rank + 2
+        n_splits, _, n_groups = sums.shape[:3]
+        cells = sums[..., :m, :m].reshape(2 * n_splits, n_groups, m * m)
+        training = (trains @ cells).reshape(-1, m, m)
+        shape = n_splits, 2, len(folds), m - 1
+        found = [coefficients(training, one, self.basis, self.before) for one in self.learners]
+        return folds, [each.reshape(shape) for each in found]
+
+    def _told(self, without: int | None, sums: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the products of errors on both sides of some splits by judging group, and mass."""
+        folds, found = self._fitted(sums, without)
+        judged = self.groups.judged(without)
+        mine, p = np.searchsorted(folds, self.groups.fold[judged]), sums.shape[-1]
+        own = [each[:, :, mine].reshape(-1, each.shape[-1]) for each in found]
+        held = sums[:, :, judged]
+        products = products_of_errors(held.reshape(-1, p, p), own, self.basis.rank + 2)
+        k = products.shape[-1]
+        return products.reshape(*held.shape[:3], k, k) * self.unit**2, held[..., 0, 0]
+
+
+def _blocks(n: int) -> list[slice]:
+    return [slice(a, a + BLOCK) for a in range(0, n, BLOCK)]
+
+
+def _sides(
+    rows: FloatArray, features: list[Binned], ends: list[int], spread: Spread
+) -> Iterator[FloatArray]:
+    """Yield the Gram matrices of both sides of some splits at a time."""
+    for feature, cells in zip(features, grams(rows, features, ends, spread), strict=True):
+        some = max(1, AT_ONCE // (2 * cells[0].size))
+        for start in range(0, len(feature.left), some):
+            yield sides(feature.left[start : start + some], cells)
+
+
+def _together(sums: Iterable[FloatArray]) -> Iterator[FloatArray]:
+    """Join arrays to a size that is worth a call."""
+    waiting: list[FloatArray] = []
+    for some in sums:
+        waiting.append(some)
+        if sum(each.size for each in waiting) >= WORTHWHILE:
+            yield np.concatenate(waiting)
+            waiting = []
+    if waiting:
+        yield np.concatenate(waiting)
+
+
+def _learners(leaf: Leaf) -> list[Penalised]:
+    """Return the learners of a leaf if all answer from sums, else none."""
+    problem = leaf.rows.problem
+    if type(problem.loss) is not SquaredError or leaf.barred or leaf.one_by_one:
+        return []
+    found = [penalised(learner, problem.weight) for learner in problem.learners]
+    return [one for one in found if one is not None] if None not in found else []
