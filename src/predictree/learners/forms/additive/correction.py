@@ -28,7 +28,7 @@ from predictree.model.outputs import Labels
 from predictree.model.tree import BoolArray, FloatArray, IntArray
 
 FULL_STEPS, FOLD_STEPS, AGAIN_STEPS = 30, 8, 12  # of learning scales
-NEWTON_STEPS, NEWTON_FOLD_STEPS, NEWTON_AGAIN_STEPS = 14, 6, 3
+NEWTON_STEPS, NEWTON_FOLD_STEPS, NEWTON_AGAIN_STEPS = 30, 10, 4
 LOOSE = 0.1  # of the noise: the least variance where scales of several classes are learned again
 SQUARES_LOOSE = 0.02  # the same for squared loss
 

@@ -32,21 +32,19 @@ class Sums:
     cross : array of shape (1 + p, k)
     squares : float
     n : float
+    known : float
+        Share of the Gram matrix that is information: less than all of it where it is a bound on
+        the curvature along several scores.
+    free : int
+        Scores that are free: one less than there are where only differences count.
     """
 
     gram: FloatArray
     cross: FloatArray
     squares: float
     n: float
-
-    def minus(self, other: "Sums") -> "Sums":
-        """Return the sums of the other rows."""
-        return Sums(
-            self.gram - other.gram,
-            self.cross - other.cross,
-            self.squares - other.squares,
-            self.n - other.n,
-        )
+    known: float = 1.0
+    free: int = 1
 
 
 def gram_of(B: FloatArray, weight: FloatArray) -> FloatArray:
@@ -144,8 +142,8 @@ def learn(
     variance, noise = scales.variance.copy(), scales.noise
     size = np.bincount(group, minlength=len(variance)).astype(float)
     mass = max(sums.gram[0, 0], LEAST)
-    spread = np.bincount(group, np.diag(sums.gram)[1:], minlength=len(variance))
-    active, freedom, k = variance > 0, 1.0, sums.cross.shape[1]
+    spread = sums.known * np.bincount(group, np.diag(sums.gram)[1:], minlength=len(variance))
+    active, freedom = variance > 0, 1.0
     system = _System(sums, group, active)
     for step in range(steps):
         active &= (variance * spread > GONE * noise) & (variance * spread > 1e-6 * noise * mass)
@@ -164,7 +162,7 @@ def learn(
             held += level * np.square(b[0]).sum()
             rest = sums.squares - (b * system.cross).sum() - held
             noise = max(rest / max(sums.n - freedom, 1.0), QUIET * sums.squares / sums.n, LEAST)
-        wanted = np.maximum(square / np.maximum(k * free + 2 * prior.hold, 1e-6), 1e-300)
+        wanted = np.maximum(square / np.maximum(sums.free * free + 2 * prior.hold, 1e-6), 1e-300)
         wanted = np.minimum(wanted, prior.most * mass / np.maximum(spread, LEAST))
         wanted = np.maximum(wanted, prior.least * noise / np.maximum(spread, LEAST))
         moved = np.abs(np.log(wanted[active] / variance[active]))
@@ -209,7 +207,7 @@ class _System:
         self.n_active = active.sum()
         columns = np.flatnonzero(active[group]) if len(group) else np.zeros(0, dtype=np.int64)
         self.place = np.concatenate([[0], columns + 1])
-        self.gram = sums.gram[np.ix_(self.place, self.place)]
+        self.gram, self.known = sums.gram[np.ix_(self.place, self.place)], sums.known
         self.cross = sums.cross[self.place]
         self.group = group[columns]
 
@@ -217,10 +215,13 @@ class _System:
         self, level: float, penalty: FloatArray, want_inverse: bool
     ) -> tuple[FloatArray, FloatArray]:
         """Return the coefficients, and the diagonal of the inverse without the intercept's."""
-        factor = _factor(self.gram, np.concatenate([[level], penalty]))
+        penalty = np.concatenate([[level], penalty])
+        factor = _factor(self.gram, penalty)
         b, _ = dpotrs(factor, self.cross, lower=1)
         if not want_inverse:
             return b, np.zeros(0)
+        if self.known < 1:
+            factor = _factor(self.known * self.gram, penalty)
         root, _ = dtrtri(factor, lower=1)
         return b, np.einsum("ij,ij->j", root, root)[1:]
 

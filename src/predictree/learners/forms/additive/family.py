@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from scipy.special import expit, logsumexp, softmax
+from scipy.special import expit
 
 from predictree.model.outputs import Labels
 from predictree.model.tree import FloatArray
@@ -164,11 +164,15 @@ class Classes:
 
     def loss(self, y: Labels, f: FloatArray) -> FloatArray:
         """Return minus the log of the probability of the true class."""
-        return np.asarray(logsumexp(f, axis=1) - f[np.arange(len(y)), y])
+        top = f.max(axis=1)
+        rest = np.log(np.exp(f - top[:, None]).sum(axis=1))
+        return np.asarray(rest + top - f[np.arange(len(y)), y])
 
     def slope(self, y: Labels, f: FloatArray) -> FloatArray:
         """Return indicators minus probabilities."""
-        return np.asarray(np.eye(self.n_scores)[y] - softmax(f, axis=1))
+        slope = -_softmax(f)
+        slope[np.arange(len(y)), y] += 1
+        return slope
 
     def curvature(self, y: Labels, f: FloatArray) -> FloatArray:
         """Return a bound on the curvature in every direction: twice the largest p (1 − p)."""
@@ -176,7 +180,7 @@ class Classes:
 
     def information(self, y: Labels, f: FloatArray) -> FloatArray:
         """Return p (1 − p) of every class."""
-        p = softmax(f, axis=1)
+        p = _softmax(f)
         return np.asarray(np.maximum(p * (1 - p), TINY))
 
 
@@ -230,6 +234,11 @@ class Amounts(Means):
     def curvature(self, y: Labels, f: FloatArray) -> FloatArray:
         """Return one, its expectation."""
         return np.ones(len(y))
+
+
+def _softmax(f: FloatArray) -> FloatArray:
+    e = np.exp(f - f.max(axis=1, keepdims=True))
+    return np.asarray(e / e.sum(axis=1, keepdims=True))
 
 
 def _half_a_row(weight: FloatArray) -> float:

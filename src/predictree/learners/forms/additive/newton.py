@@ -27,6 +27,7 @@ FAR = 6.0  # no score moves farther in one step
 CLOSE = 0.02  # a step that moves no score farther is the last
 STALE = 0.5  # a Gram matrix serves scores that are no farther from where it was made
 HALVINGS = 5  # of a step that goes too far
+LONGEST = 8.0  # steps at once, where the matrix of a step is a bound
 
 
 class Around:
@@ -109,16 +110,29 @@ class _Descent:
             curvature = self.family.curvature(self.y, self.told)
             squares = float(self.weight @ (np.square(slope).sum(axis=1) / curvature))
             squares += float((b * (ahead + 2 * drawn)).sum())
-        sums = Sums(self.gram, drawn + ahead, squares, self.n)
+        sums = Sums(self.gram, drawn + ahead, squares, self.n, *self._known())
         names, group = np.unique(self.sample.group[self.place[1:] - 1], return_inverse=True)
         few = Scales(self.scales.variance[names], self.scales.noise)
         known = self.family.knows_noise
         return learn(sums, group, few, self.prior, steps, fixed_noise=known), names
 
+    def _known(self) -> tuple[float, int]:
+        """Return the share of the Gram matrix that is information, and the scores that are free."""
+        if self.family.n_scores == 1:
+            return 1.0, 1
+        free = self.family.n_scores - 1
+        bound = self.weight @ self.family.curvature(self.y, self.at)
+        told = self.weight @ self.family.information(self.y, self.at).sum(axis=1)
+        return float(told / bound) / free, free
+
     def _share(self, move: FloatArray, change: FloatArray, farthest: float) -> float:
-        """Return the share of a step that is taken: less than all where it goes too far."""
+        """Return the share of a step that is taken.
+
+        That is less than all where it goes too far, and more where its matrix is a bound.
+        """
         share = min(1.0, FAR / farthest) if farthest > 0 else 1.0
-        if farthest <= STALE:
+        several = self.family.n_scores > 1
+        if farthest <= (CLOSE if several else STALE):
             return share
         variance = self.scales.variance[self.sample.group[self.place[1:] - 1]]
         ridge = np.divide(
@@ -132,11 +146,16 @@ class _Descent:
             loss = self.weight @ self.family.loss(self.y, self.told + share * change)
             return float(loss + 0.5 * (ridge * np.square(b)).sum())
 
-        here = height(0.0)
+        here, there = height(0.0), height(share)
         for _ in range(HALVINGS):
-            if height(share) <= here:
+            if there <= here:
                 break
             share /= 2
+            there = height(share)
+        while several and share < LONGEST and 2 * share * farthest <= FAR:
+            if (beyond := height(2 * share)) >= there:
+                break
+            share, there = 2 * share, beyond
         return share
 
     def _leave_columns(self) -> None:
