@@ -165,3 +165,18 @@ def test_an_empty_part():
 def test_wrong_shares(validation):
     with pytest.raises(InvalidInputError, match="three positive numbers"):
         check_fractions(validation)
+
+
+def test_a_partition_of_some_rows_is_the_same_for_them():
+    rows = np.array([1, 2, 4, 5, 8])
+    parts = Partition.from_codes(np.array([0, 1, 2, 0, 0, 1, 2, 0, 2], dtype=np.int8)).pooled()
+    few = parts.on(rows)
+    assert rows[few.train].tolist() == [4]
+    assert rows[few.v1].tolist() == [1, 2, 5, 8]
+    assert few.v1 is few.v2
+    np.testing.assert_array_equal(few.fold, parts.fold[rows])
+    np.testing.assert_array_equal(few.weighing, parts.weighing[rows])
+    folds = Partition.from_folds(np.arange(9) % 3).on(rows)
+    assert folds.train is folds.v1
+    assert folds.train.tolist() == [0, 1, 2, 3, 4]
+    assert folds.n_folds == 3

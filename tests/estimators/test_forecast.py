@@ -5,13 +5,13 @@ import time
 
 import numpy as np
 import pytest
+from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import KFold
 
 from conftest import HELD_OUT, Raises, Spy
 from predictree import ToPsClassifier, ToPsRegressor
 from predictree.errors import NoPredictorError
-from predictree.run.measuring import timed
 
 
 class Slow(Spy):
@@ -118,22 +118,17 @@ def test_the_time_of_a_fit_is_extrapolated(clock):
     assert three.seconds == pytest.approx(3 * 1e-4 * (20_000 * 2 / 3) ** 1.3, rel=0.01)
 
 
-def test_a_first_fit_is_not_timed(regimes, monkeypatch):
-    X, y = regimes
-    fits, before = [], []
+def test_a_first_fit_is_not_timed(clock, regimes):
+    class Imports(Slow):
+        """Takes an hour before its first fit."""
 
-    class Counts(LinearRegression):
-        def fit(self, X, y):
-            fits.append(len(X))
-            return super().fit(X, y)
+        def fit(self, X, y, sample_weight=None):
+            Slow.clock += 0.0 if Slow.seen else 3600.0
+            return super().fit(X, y, sample_weight)
 
-    def noted(work):
-        before.append(len(fits))
-        return timed(work)
-
-    monkeypatch.setattr("predictree.estimators.samples.timed", noted)
-    ToPsRegressor([("counts", Counts())], max_depth=0, random_state=0).plan(X, y)
-    assert before[0] > 0
+    Slow.seen = []
+    plan = ToPsRegressor([("slow", Imports())], max_depth=0, random_state=0).plan(*regimes)
+    assert plan.learners[0].seconds < 1.0
 
 
 def test_a_slow_fit_is_not_repeated_on_more_rows(clock, monkeypatch):
@@ -223,3 +218,80 @@ def test_what_cannot_be_fitted_cannot_be_planned(regimes, settings, message):
     y = np.where(np.arange(len(y)) == 0, np.nan, y) if not settings else y
     with pytest.raises(ValueError, match=message):
         ToPsRegressor(**{"learners": "lr", **settings}).plan(X, y)
+
+
+# Every kind of learners and settings
+
+
+def rows_of(n, k=4):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, k))
+    return X, X[:, 0] * (X[:, 1] > 0) + 0.3 * rng.normal(size=n)
+
+
+FOREST = ("forest", RandomForestRegressor(5, random_state=0))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"learners": "lr", "weights": "path", "validation": (0.6, 0.2, 0.2)},
+        {"learners": [FOREST, ("line", LinearRegression())], "memory_limit": "4GB"},
+        {"learners": [FOREST], "refit": True, "n_repeats": 2, "time_limit": 60},
+        {"interactions": 1},
+        {"interactions": 0, "monotonic_cst": [1, 0, 0, 0]},
+    ],
+    ids=["paths", "memory", "refitted", "additive", "rising"],
+)
+def test_every_kind_of_growth_is_planned(settings):
+    plan = ToPsRegressor(max_depth=2, random_state=0, **settings).plan(*rows_of(400))
+    root, split, whole = plan.forecasts
+    assert 0 < root.seconds <= split.seconds <= whole.seconds
+    assert root.fits <= split.fits <= whole.fits
+    assert 0 < root.peak_bytes <= split.peak_bytes <= whole.peak_bytes
+    assert all(one.seconds > 0 and one.peak_bytes > 0 for one in plan.learners)
+
+
+def test_the_papers_way_is_planned():
+    X, y = rows_of(300)
+    model = ToPsClassifier.paper("lr", max_depth=1, random_state=0)
+    assert [f.fits for f in model.plan(X, y > 0).forecasts] == [0, 0]
+
+
+def test_additive_trees_fit_nothing_one_by_one():
+    plan = ToPsRegressor(interactions=0, random_state=0).plan(*rows_of(300))
+    assert {f.fits for f in plan.forecasts} == {0}
+    assert [one.name for one in plan.learners] == ["additive"]
+
+
+def test_a_reference_is_a_stack_more(regimes):
+    settings = {"max_depth": 0, "n_repeats": 2, "random_state": 0}
+    plan = ToPsRegressor([("spy", Spy())], reference=[FOREST], **settings).plan(*regimes)
+    alone = ToPsRegressor([("spy", Spy())], **settings).plan(*regimes)
+    assert (plan.forecasts[0].fits, alone.forecasts[0].fits) == (20, 10)
+
+
+def test_processes_do_not_change_the_counts(regimes):
+    one, two = (
+        ToPsRegressor([FOREST], max_depth=1, n_jobs=n_jobs, random_state=0).plan(*regimes)
+        for n_jobs in (1, 2)
+    )
+    assert [f.fits for f in one.forecasts] == [f.fits for f in two.forecasts]
+    assert two.forecasts[0].peak_bytes > one.forecasts[0].peak_bytes
+
+
+def test_weights_groups_and_parts_are_those_of_the_fit(regimes):
+    X, y = regimes
+    weight = np.where(np.arange(len(y)) % 3, 1.0, 0.0)
+    model = ToPsRegressor([("spy", Spy())], max_depth=0, random_state=0)
+    assert model.plan(X, y, weight).n_rows == 400
+    assert model.plan(X, y, groups=np.arange(len(y)) // 6).forecasts[0].fits == 5
+    parts = np.repeat([0, 1, 2], 200)
+    plan = model.plan(X, y, partition=parts)
+    assert (plan.n_rows, plan.forecasts[0].fits) == (200, 1)
+
+
+def test_a_plan_writes_nothing(regimes, tmp_path, capsys):
+    ToPsRegressor("lr", checkpoint=tmp_path / "journal", verbose=1).plan(*regimes)
+    assert list(tmp_path.iterdir()) == []
+    assert capsys.readouterr() == ("", "")

@@ -11,7 +11,7 @@ from conftest import HELD_OUT
 from growing import fits_of, found_at, held_out, in_folds, rehearsed, root_of
 from predictree import ToPsClassifier, ToPsRegressor
 from predictree.grow import proof
-from predictree.grow.algorithm import best_split
+from predictree.grow.algorithm import argmin, best_split
 from predictree.grow.methods import Recipe, paper, stacked
 from predictree.grow.rows import Limits
 from predictree.losses import AUC, LogLoss, SquaredError
@@ -117,3 +117,22 @@ def test_noise_grows_no_tree_of_lines():
         X, y = rng.normal(size=(300, 8)), rng.integers(0, 2, 300)
         grown += ToPsClassifier("lr", random_state=seed).fit(X, y).get_n_leaves() > 1
     assert grown <= 2
+
+
+def test_a_demand_below_zero_is_met_once_all_is_rehearsed():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(400, 20)), rng.normal(size=400)
+    fits = fits_of(X, y, in_folds(400, 4), REGRESSORS[:1])
+    strict, lax = (stacked(fits, replace(STRICT, demand=(d, d))) for d in (2.5, -1e9))
+    root, asked = root_of(strict, fits), []
+
+    def ask(rest):
+        asked.append(rest)
+        return argmin(rest, strict)
+
+    found = found_at(root, strict)
+    assert not strict.proof(root, found, ask)
+    assert len(asked) < 4
+    asked.clear()
+    assert lax.proof(root, found, ask)
+    assert len(asked) == 4

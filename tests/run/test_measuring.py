@@ -18,7 +18,6 @@ MB = 10**6
 def test_a_power_law_is_found_again(scale, power, n):
     rows = (500, 1500, 4000)
     cost = Cost(rows, tuple(scale * m**power for m in rows))
-    assert cost.exponent == pytest.approx(power)
     assert cost.at(n) == pytest.approx(scale * n**power)
 
 
@@ -31,13 +30,20 @@ def test_a_fixed_cost_does_not_make_many_rows_cheap(fixed, a_row, n):
 
 
 def test_powers_are_held_within_bounds():
-    assert Cost((100, 1000), (1.0, 1e6)).exponent == 2.5
-    assert Cost((100, 1000), (1.0, 1.0)).exponent == 0.3
-    assert Cost((100, 1000), (1.0, 100.0), most=1.0).exponent == 1.0
+    assert Cost((100, 1000), (1.0, 1e6)).at(2000) == pytest.approx(1e6 * 2**2.5)
+    assert Cost((100, 1000), (1.0, 1.0)).at(2000) == pytest.approx(2**0.3)
+    assert Cost((100, 1000), (5.0, 4.0)).at(2000) == pytest.approx(4 * 2**0.3)
     assert Cost((100,), (2.0,)).at(300) == pytest.approx(6.0)
-    assert Cost((100, 1000), (5.0, 4.0)).exponent == 0.3
     assert NOTHING.at(1e6) < 10
     assert Cost((100,), (2.0,)).at(0) == 0
+
+
+def test_a_power_is_that_of_the_nearest_rows():
+    cost = Cost((100, 200, 400), (1.0, 4.0, 8.0))
+    assert cost.at(50) == pytest.approx(1 / 4)
+    assert cost.at(150) == pytest.approx(1.5**2)
+    assert [cost.at(n) for n in (100, 200, 400)] == pytest.approx([1.0, 4.0, 8.0])
+    assert cost.at(800) == pytest.approx(16.0)
 
 
 def test_samples_are_nested_and_keep_the_classes():

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from math import ceil, inf, log2
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
+from sklearn import get_config
 from sklearn.base import clone
 
 from predictree.data.partition import Partition
@@ -19,9 +21,20 @@ from predictree.estimators.parameters import check_validation
 from predictree.estimators.portfolio import portfolio
 from predictree.estimators.preparing import is_imputed, prepared
 from predictree.estimators.recipes import recipe_of, way_of
-from predictree.estimators.samples import SIZES, Costs, OneCost, Work, one_cost, seen
-from predictree.grow.methods import Recipe
-from predictree.grow.problem import Seeds
+from predictree.estimators.reference import rival_of
+from predictree.estimators.samples import (
+    SIZES,
+    Costs,
+    OneCost,
+    Work,
+    one_cost,
+    problem_of,
+    root_cost,
+    seen,
+    weighed_too,
+)
+from predictree.grow.methods import WAYS_OF_LEARNERS, Recipe
+from predictree.grow.problem import Problem, Seeds
 from predictree.grow.rows import Rows
 from predictree.learners import resolve_learners
 from predictree.learners.forms import has_closed_form
@@ -34,6 +47,7 @@ from predictree.run.measuring import nested_samples
 DEPTH = 3  # of the tree that is looked at where max_depth does not say
 COPIES = 3  # of X, its own included, at the peak of a fit; see `benchmarks/speed.py`
 CHEAPER = 0.95  # of the time or the memory, below which a setting is worth a line
+FEW = 3  # times the largest sample: fewer rows are not worth to grow on it
 CONVINCED = -1e9  # standard errors: a demand that every split meets
 
 
@@ -44,6 +58,8 @@ class Course:
     Attributes
     ----------
     costs : Costs
+    reference : Costs or None
+        Of a stack that the tree is compared with.
     n_rows : int
         Training rows of the root.
     depth : int
@@ -59,6 +75,7 @@ class Course:
     """
 
     costs: Costs
+    reference: Costs | None
     n_rows: int
     depth: int
     may_grow: bool
@@ -76,13 +93,15 @@ class Course:
     def tree(self, depth: int, share: float = 1.0) -> Work:
         """Return the work of a tree of some depth, on a share of the rows."""
         grows = depth < self.depth or self.may_grow
-        return self.costs.tree(share * self.n_rows, depth, grows)
+        tree, n = self.costs.tree(share * self.n_rows, depth, grows), share * self.n_rows
+        return tree + self.reference.tree(n, 0, False) if self.reference else tree
 
     def told(self, what: str, tree: Work) -> Forecast:
         """Return the forecast of a fit whose trees take so much each."""
         work = tree * self.n_trees
         seconds = self.prepared + work.seconds
-        one = max(o.at(self.costs.fold * self.n_rows).peak_bytes for o in self.costs.single)
+        single = [*self.costs.single, *(self.reference.single if self.reference else [])]
+        one = max(one.at(self.costs.fold * self.n_rows).peak_bytes for one in single)
         peak = COPIES * self.table + self.workers * one + work.kept
         return Forecast(what, round(work.fits), min(seconds, self.limit), seconds, peak)
 
@@ -112,6 +131,7 @@ def forecast(estimator: Any, data: dict[str, Any], fit_params: dict[str, Any]) -
     costs, lost = samples.costs()
     course = Course(
         costs=costs,
+        reference=_reference(samples, (*data.values(), fit_params)),
         n_rows=len(parts.train),
         n_trees=len(task.split_up) * n_draws,
         workers=effective_n_jobs(twin.n_jobs),
@@ -146,6 +166,14 @@ def _twin_of(estimator: Any) -> tuple[Any, int]:
     return twin, estimator.n_imputations
 
 
+def _reference(samples: "Samples", given: tuple[Any, ...]) -> Costs | None:
+    """Return what a stack costs that the tree is compared with, if it is."""
+    if samples.estimator.reference is None:
+        return None
+    rival, task = rival_of(samples.estimator, samples.task, given)
+    return Samples(rival, task, samples.parts).costs()[0]
+
+
 def _depth_of(recipe: Recipe, n_rows: int) -> dict[str, Any]:
     """Return how deep a tree is looked at, and whether it may grow beyond."""
     depth = DEPTH if recipe.limits.max_depth is None else recipe.limits.max_depth
@@ -174,10 +202,14 @@ class Samples:
     def rows(self) -> list[IntArray]:
         """The samples, the few among the more; all rows where those would not do."""
         y, n = self.task.table.y, len(self.task.table.y)
-        sizes = [size for size in SIZES if size <= max(SIZES[0], n / 2)]
-        drawn = nested_samples(y, self.task.table.classes is not None, sizes)
+        drawn = nested_samples(y, self.task.table.classes is not None, SIZES)
         useful = [rows for rows in drawn if self._is_enough(rows)]
         return useful or [np.arange(n)]
+
+    @property
+    def is_one_function(self) -> bool:
+        """Whether nodes are functions of their own kind, and no learner is fitted by itself."""
+        return way_of(self.estimator) in WAYS_OF_LEARNERS.values()
 
     @property
     def fold(self) -> float:
@@ -203,22 +235,27 @@ class Samples:
     def costs(self) -> tuple[Costs, list[FitFailure]]:
         """Return what growth costs, and the learners that could not be fitted."""
         few = [self.task_on(rows, self.task) for rows in self.rows]
-        problems = [one.problem(0, way_of(self.estimator).pools) for one in few]
-        found = [
-            attempt(learner.name, partial(one_cost, problems, i))
-            for i, learner in enumerate(self.task.learners)
-        ]
-        lost = [
-            FitFailure(0, one.learner, f"failed on few rows ({one.reason})", 1)
-            for one in found
-            if isinstance(one, Failure)
-        ]
-        single = tuple(one for one in found if isinstance(one, OneCost))
-        if not single:
+        problems = [problem_of(self.estimator, one) for one in few]
+        n_parts = len(np.unique(Rows.of(problems[0]).part))
+        few = few if len(self.task.table.y) >= FEW * SIZES[-1] else few[:2]
+        if self.is_one_function:
+            grown = seen(self.estimator, few, weighed_too)
+            root = root_cost(self.estimator.learners, grown, self.fold)
+            return Costs(grown, [root], self.fold, n_parts), []
+        single, lost = self._single(problems)
+        return Costs(seen(self.estimator, few), single, self.fold, n_parts), lost
+
+    def _single(self, problems: Sequence[Problem]) -> tuple[list[OneCost], list[FitFailure]]:
+        """Return what single fits cost, and the learners that could not be fitted."""
+        learners = enumerate(self.task.learners)
+        found = [attempt(one.name, partial(one_cost, problems, i)) for i, one in learners]
+        lost = [one for one in found if isinstance(one, Failure)]
+        if len(lost) == len(found):
             reasons = "; ".join(f"{one.learner}: {one.reason}" for one in lost)
             raise NoPredictorError(f"no learner could be fitted on few rows: {reasons}")
-        grown, n_parts = seen(self.estimator, few), len(np.unique(Rows.of(problems[0]).part))
-        return Costs(grown, single, self.fold, n_parts), lost
+        return [one for one in found if isinstance(one, OneCost)], [
+            FitFailure(0, one.learner, f"failed on few rows ({one.reason})", 1) for one in lost
+        ]
 
     def racing(self, costs: Costs) -> Costs:
         """Return what growth costs where slow learners see a shortlist, by the fewest rows."""
@@ -255,15 +292,20 @@ def _settings(course: Course, estimator: Any, n_folds: int, n_draws: int) -> Ite
 
 
 def _other_growths(samples: Samples, course: Course, groups: Any) -> Iterator[Forecast]:
-    """Yield settings that grow in another way, which is looked at."""
+    """Yield settings that grow in another way, which is looked at.
+
+    Linear regression is none where the columns have directions, or learners ask for metadata.
+    """
     learners, estimator = samples.task.learners, samples.estimator
-    if all(map(has_closed_form, learners)) or estimator.monotonic_cst is not None:
+    if all(map(has_closed_form, learners)):
         return
     if way_of(estimator).may_race and not samples.task.recipe.races:
         racing = replace(course, costs=samples.racing(course.costs))
         yield racing.told('search="racing"', racing.tree(racing.depth))
-    linear = replace(course, costs=samples.linear(groups).costs()[0])
-    yield linear.told('learners="lr"', linear.tree(linear.depth))
+    if estimator.monotonic_cst is None and not get_config()["enable_metadata_routing"]:
+        with suppress(NoPredictorError):
+            linear = replace(course, costs=samples.linear(groups).costs()[0])
+            yield linear.told('learners="lr"', linear.tree(linear.depth))
 
 
 def _is_cheaper(other: Forecast, present: Forecast) -> bool:

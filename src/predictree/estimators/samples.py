@@ -6,11 +6,13 @@ slow it is seen on the fewest rows alone, and its cost grows as that of single f
 """
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
+
+from joblib import effective_n_jobs
 
 from predictree.estimators.fitting import Task
 from predictree.estimators.freezing import frozen
@@ -27,13 +29,21 @@ from predictree.grow.rows import Rows
 from predictree.learners import Learner
 from predictree.run.forecast import OneFit
 from predictree.run.guard import Failure, muted_warnings
-from predictree.run.measuring import NOTHING, Cost, memory_of, model_size, timed
+from predictree.run.measuring import (
+    NOTHING,
+    Cost,
+    memory_of,
+    model_size,
+    timed,
+    weighed,
+)
 from predictree.run.memory import needed_at
 from predictree.run.tasks import Executor
 
 SIZES = (500, 1500, 4000)  # rows of the samples
 THIRD = 3  # of the first of these also a third are weighed: tracing makes a fit much slower
-PATIENCE = 2.0  # seconds of a growth, or of a fit, after which none is made on more rows
+WARM = 0.5  # seconds of a growth below which a first one is forgotten
+PATIENCE = 4.0  # seconds of a growth, or of a fit, after which none is made on more rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +92,8 @@ class Tried:
     rows : int
     root, search, proof, split : Work
         All of a root alone; to find the best split of a node, to prove it, and to make it.
+    peak : int
+        Bytes, if they were traced.
     """
 
     rows: int
@@ -89,16 +101,22 @@ class Tried:
     search: Work
     proof: Work
     split: Work
+    peak: int = 0
 
     @property
-    def seconds(self) -> float:
-        """Of all together."""
-        return (self.root + self.search + self.proof + self.split).seconds
+    def all(self) -> Work:
+        """All together."""
+        return self.root + self.search + self.proof + self.split
+
+
+def problem_of(estimator: Any, task: Task) -> Problem:
+    """Return the problem of the first tree of a task."""
+    return task.problem(0, way_of(estimator).pools)
 
 
 def tried(estimator: Any, task: Task) -> Tried:
     """Grow a tree of one split if it may have one, whatever that gains."""
-    problem = task.problem(0, way_of(estimator).pools)
+    problem = problem_of(estimator, task)
     with (
         muted_warnings(),
         Executor(estimator.n_jobs, learner_timeout=estimator.learner_timeout) as executor,
@@ -113,12 +131,13 @@ def tried(estimator: Any, task: Task) -> Tried:
             tree = frozen(grown, estimator.refit, None).tree
     every, search, proof, settle, alone, whole = (meter.took[part] for part in PARTS)
     sizes = model_size(root), model_size(tree)
+    later = max(0.0, (whole - alone).seconds)
     return Tried(
         len(problem.partition.train),
         every - search - proof - settle + alone + Work(kept=sizes[0]),
         search,
         proof,
-        settle + whole - alone + Work(kept=sizes[1] - sizes[0]),
+        settle + Work((whole - alone).fits, later, sizes[1] - sizes[0]),
     )
 
 
@@ -161,8 +180,10 @@ class OneCost:
 
 def one_cost(problems: Sequence[Problem], i: int) -> OneCost:
     """Time and weigh fits of a learner without the first fold of the root of some samples."""
-    learner, rows, seconds, sizes = problems[0].learners[i], [], [], []
-    _ask(problems[0], learner)  # what is imported and compiled once is not the fit's
+    learner, first, few = problems[0].learners[i], problems[0], _first_fold(problems[0])
+    thirds = [few[::THIRD], few] if len(few) > SIZES[0] / 2 else [few]
+    weights = memory_of(learner, first.X, first.y, thirds)  # and it is imported and compiled
+    rows, seconds, sizes = [], [], []
     for problem in problems:
         spent, model = timed(partial(_ask, problem, learner))
         rows.append(len(_first_fold(problem)))
@@ -170,10 +191,7 @@ def one_cost(problems: Sequence[Problem], i: int) -> OneCost:
         sizes.append(float(model_size(model)))
         if spent > PATIENCE:
             break
-    few, first = _first_fold(problems[0]), problems[0]
-    samples = [few[::THIRD], few] if len(few) > SIZES[0] / 2 else [few]
-    weighed = memory_of(learner, first.X, first.y, samples, warm=True)
-    peak = NOTHING if isinstance(weighed, Failure) else weighed[0]
+    peak = NOTHING if isinstance(weights, Failure) else weights[0]
     return OneCost(learner.name, Cost((*rows,), (*seconds,)), peak, Cost((*rows,), (*sizes,)))
 
 
@@ -243,15 +261,35 @@ class Costs:
         return float(known[0] * now / then) if then else known[0]
 
 
-def seen(estimator: Any, tasks: Sequence[Task]) -> list[Tried]:
+def weighed_too(estimator: Any, task: Task) -> Tried:
+    """Return what a growth took, and its peak: tracing is slow where learners are Python."""
+    took: list[Tried] = []
+    weight = weighed(lambda: took.append(tried(estimator, task)))
+    return replace(took[0], peak=weight.peak)
+
+
+def seen(
+    estimator: Any, tasks: Sequence[Task], look: Callable[[Any, Task], Tried] = tried
+) -> list[Tried]:
     """Grow on samples of more and more rows, as long as that is quick.
 
-    What is imported and compiled once is not the growth's: a first look, if quick, is forgotten.
+    One look is enough only where it made fits one by one, which tell how it would go on. What is
+    imported and compiled once, and processes that have to start, are not the growth's: then, and if
+    it is short, a first look is forgotten.
     """
-    first = tried(estimator, tasks[0])
-    known = [first] if first.seconds > PATIENCE else []
-    for task in tasks:
-        if known and known[-1].seconds > PATIENCE:
+    first, alone = look(estimator, tasks[0]), effective_n_jobs(estimator.n_jobs) == 1
+    known = [first] if alone and first.all.seconds > WARM else []
+    for task in tasks[len(known) :]:
+        if known and known[-1].all.seconds > PATIENCE and (known[-1].all.fits or len(known) > 1):
             break
-        known.append(tried(estimator, task))
+        known.append(look(estimator, task))
     return known
+
+
+def root_cost(name: str, grown: Sequence[Tried], fold: float) -> OneCost:
+    """Return the cost of a root that is one function of all the rows, and no learner's own."""
+    rows = tuple(round(fold * one.rows) for one in grown)
+    peaks = tuple(float(one.peak) for one in grown)
+    roots = [one.root for one in grown]
+    seconds, kept = (tuple(one.seconds for one in roots), tuple(one.kept for one in roots))
+    return OneCost(name, Cost(rows, seconds), Cost(rows, peaks), Cost(rows, kept))

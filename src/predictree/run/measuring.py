@@ -23,7 +23,7 @@ from predictree.run.guard import Failure, attempt
 
 T = TypeVar("T")
 
-SHORT = 0.5  # seconds below which work is timed twice, for the lesser
+SHORT = 0.05  # seconds below which work is timed twice, for the lesser
 LEAST, MOST = 0.3, 2.5  # powers of the rows by which a cost may grow
 TINY = 1e-6  # seconds, or bytes, that stand for nothing
 
@@ -32,45 +32,32 @@ TINY = 1e-6  # seconds, or bytes, that stand for nothing
 class Cost:
     """A cost as a function of the rows, known at a few numbers of them.
 
-    It is taken to grow by a power of the rows, and past the most that were measured at least by a
-    straight line through the last two: a fixed cost that few rows still hide must not make many
-    rows look cheap.
+    Between two of these it is taken to grow by a power of the rows, and beyond by that of the
+    nearest two; past the most rows at least by a straight line through the last two: a fixed cost
+    that few rows still hide must not make many rows look cheap.
 
     Attributes
     ----------
     rows : tuple of int
         In rising order.
     costs : tuple of float
-    most : float
-        The power is no larger.
     """
 
     rows: tuple[int, ...]
     costs: tuple[float, ...]
-    most: float = MOST
-
-    @property
-    def exponent(self) -> float:
-        """The power, by least squares of the logarithms; 1 if a single cost is known."""
-        if len(self.rows) == 1:
-            return 1.0
-        x, y = np.log(self.rows), np.log(np.maximum(self.costs, TINY))
-        slope = ((x - x.mean()) @ (y - y.mean())) / ((x - x.mean()) @ (x - x.mean()))
-        return float(np.clip(slope, LEAST, self.most))
 
     def at(self, n: float) -> float:
         """Return the cost for so many rows."""
         if n <= 0:
             return 0.0
-        logs = np.log(np.maximum(self.costs, TINY)) - self.exponent * np.log(self.rows)
-        power = float(np.exp(logs.mean() + self.exponent * np.log(n)))
-        return max(power, self._line(n)) if n > self.rows[-1] else power
-
-    def _line(self, n: float) -> float:
         if len(self.rows) == 1:
-            return 0.0
-        (n1, n2), (c1, c2) = self.rows[-2:], self.costs[-2:]
-        return c2 + max(0.0, c2 - c1) / (n2 - n1) * (n - n2)
+            return self.costs[0] * n / self.rows[0]
+        i = min(max(1, int(np.searchsorted(self.rows, n))), len(self.rows) - 1)
+        (n1, n2), (c1, c2) = self.rows[i - 1 : i + 1], np.maximum(self.costs[i - 1 : i + 1], TINY)
+        exponent = np.clip(np.log(c2 / c1) / np.log(n2 / n1), LEAST, MOST)
+        line = c2 + max(0.0, c2 - c1) / (n2 - n1) * (n - n2)
+        power = c2 * (n / n2) ** exponent
+        return float(max(power, line) if n > n2 else power)
 
 
 NOTHING = Cost((1,), (0.0,))
@@ -123,17 +110,15 @@ def model_size(model: Any) -> int:
 
 
 def memory_of(
-    learner: Learner, X: FloatArray, y: Labels, samples: Sequence[IntArray], warm: bool = False
+    learner: Learner, X: FloatArray, y: Labels, samples: Sequence[IntArray]
 ) -> tuple[Cost, Cost] | Failure:
     """Return how the peak and the model of a learner's fits grow, from fits on samples of rows.
 
-    What is imported and cached once is not the fit's: unless the learner is warm, a first fit is
-    not weighed.
+    What is imported and cached once is not the fit's: a first fit is not weighed.
     """
 
     def work() -> list[Weight]:
-        if not warm:
-            learner.fit(X, y, samples[0], 0)
+        learner.fit(X, y, samples[0], 0)
         return [weighed(partial(learner.fit, X, y, rows, 0)) for rows in samples]
 
     found = attempt(learner.name, work)
