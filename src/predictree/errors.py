@@ -23,7 +23,6 @@
     └── CompetingEventsWarning                    competing events were taken for censoring
 """
 
-import json
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
@@ -43,13 +42,7 @@ def shown(text: str, keep: str = "") -> str:
     kept = keep + JOINERS
     if text.isascii() and text.isprintable():
         return text
-    return "".join(c if category(c) not in STEERING or c in kept else _escaped(c) for c in text)
-
-
-def _escaped(character: str) -> str:
-    """Return a character as both Python and JSON may write it; C0 and C1 as Python does."""
-    code = ord(character)
-    return f"\\x{code:02x}" if code < 0x100 else json.dumps(character)[1:-1]
+    return "".join(c if category(c) not in STEERING or c in kept else repr(c)[1:-1] for c in text)
 
 
 class Shown:

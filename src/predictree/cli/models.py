@@ -59,10 +59,15 @@ def read_summary(args: argparse.Namespace) -> dict[str, Any]:
         return summary_of(args.model)
 
 
-def read_model(args: argparse.Namespace) -> Model:
-    """Load the model that a command is given."""
+def load_model(args: argparse.Namespace) -> Any:
+    """Load the model that a command is given, of whatever kind."""
     with naming(args.model):
-        model = predictree.load(args.model, trusted=args.trust).model_
+        return predictree.load(args.model, trusted=args.trust).model_
+
+
+def read_model(args: argparse.Namespace) -> Model:
+    """Load the model that a command is given, which answers for rows."""
+    model = load_model(args)
     if not isinstance(model, Model):
         raise InvalidInputError(
             f"{args.model} holds a {model.settings.kind}, which the command line does not know: "

@@ -15,6 +15,7 @@ from predictree.grow.problem import Problem
 from predictree.losses import Judged, Loss
 from predictree.losses.judging import Evidence, error_on, loss_on, observed_rates, predicted_rates
 from predictree.model import Account, Background, Comparison, FitCount, Segment, Settings, Verdict
+from predictree.model.schema import CROWD
 from predictree.model.tree import NONE, BoolArray, FloatArray, IntArray, Tree
 
 REFERENCE = "one stack of the reference's learners"
@@ -142,7 +143,16 @@ def background(tree: Tree, problem: Problem) -> Background:
         sums[leaf[some[0]]] += here
     assert sums is not None
     census = census_of(tree, problem.X[rows], mass)
-    return Background(*_means(_added_up(tree, sums)), problem.view, census)
+    sums = _of_crowds(tree, _added_up(tree, sums))
+    return Background(*_means(sums), problem.view, census)
+
+
+def _of_crowds(tree: Tree, sums: FloatArray) -> FloatArray:
+    """Return the sums of nodes, those with few rows as their parent's: no mean is of a few."""
+    for i in range(1, len(tree)):
+        if tree.n_rows[i, 0] < CROWD:
+            sums[i] = sums[tree.parent[i]]
+    return sums
 
 
 def _means(sums: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -96,6 +96,9 @@ def load(
     trusted : list of str or type, optional
         Further types that may be built, such as ``"lightgbm.sklearn.LGBMClassifier"``. Trust them
         only if you know where the file comes from: their own code then runs on what it holds.
+    max_bytes : int, optional
+        Of memory that reading may take, counted before any is asked for; by default 1 GiB, or 50
+        times the file if that is more.
 
     Returns
     -------

@@ -10,6 +10,7 @@ from predictree.estimators.fitting import Grown, Task
 from predictree.grow.finish import evidence, freeze
 from predictree.grow.growth import Growth
 from predictree.model import Model
+from predictree.model.discretion import discreet
 
 NO_PART = -1  # in partition_: a row of weight zero
 
@@ -44,4 +45,4 @@ def fitted(
         settings=settings_of(estimator),
     )
     partition = table.spread(first.partition.codes, NO_PART)
-    return {**task.columns, "model_": model, "partition_": partition}
+    return {**task.columns, "model_": discreet(model), "partition_": partition}

@@ -22,14 +22,18 @@ Role = Literal["both", "split", "fit", "ignore", "audit"]
 ROLES: tuple[Role, ...] = ("both", "split", "fit", "ignore", "audit")
 UNSEEN = -1.0  # code of a level that fit did not see
 DAY = np.timedelta64(1, "D")
+CROWD = 5  # rows that a value has to come from to be told where no answer needs it
+BEYOND = 0.01  # share of the rows that lie beyond each end of a span
+PARTS = 100  # of a span, the least that its ends are exact to
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """What a column held in the training rows, as numbers: least, typical and largest.
+    """What a column held in most of the training rows, as numbers: least, typical and largest.
 
-    The typical value is the median; the most frequent level of a category. ``whole`` tells whether
-    all were whole numbers.
+    The ends are rounded quantiles, beyond which 1 % of the rows lie, and at least five: they tell
+    of no single row. The typical value is the median; the most frequent level of a category.
+    ``whole`` tells whether all were whole numbers.
     """
 
     low: float
@@ -48,7 +52,22 @@ class Span:
             levels, counts = np.unique(known, return_counts=True)
             middle = float(levels[counts.argmax()])
         whole = bool((known == np.round(known)).all())
-        return cls(float(known.min()), middle, float(known.max()), whole)
+        low, high = (0.0, len(column.levels) - 1.0) if column.levels else _most_of(known)
+        return cls(min(low, middle), middle, max(high, middle), whole)
+
+
+def _most_of(known: FloatArray) -> tuple[float, float]:
+    """Return rounded ends between which most values lie, far from those of single rows."""
+    n = len(known)
+    beyond = min(max(int(np.ceil(BEYOND * n)), CROWD) - 1, (n - 1) // 2)
+    ordered = np.partition(known, [beyond, n - 1 - beyond])
+    low, high = float(ordered[beyond]), float(ordered[n - 1 - beyond])
+    if not 0 < high - low < np.inf:
+        return low, high
+    with np.errstate(over="ignore"):
+        unit = 10.0 ** np.floor(np.log10((high - low) / PARTS))
+        ends = float(np.floor(low / unit) * unit), float(np.ceil(high / unit) * unit)
+    return ends if np.isfinite(ends).all() else (low, high)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +85,9 @@ class Column:
         Whether the tree may split by it, learners may see it, or neither.
     span : Span or None
         Of the training rows; None if the column is not used or had no value.
+    counts : tuple of int
+        How many training rows had each level, 0 where it was fewer than five; empty if that is not
+        known.
     """
 
     name: str
@@ -73,6 +95,7 @@ class Column:
     levels: tuple[Any, ...] = ()
     role: Role = "both"
     span: Span | None = field(default=None, compare=False)
+    counts: tuple[int, ...] = field(default=(), compare=False)
 
     @property
     def is_category(self) -> bool:
@@ -110,10 +133,12 @@ class Schema:
         return cls(with_roles(columns, roles, is_frame(X)), reads)
 
     def spanning(self, X: FloatArray) -> "Schema":
-        """Return the same columns, with the spans of encoded training rows."""
-        spans = [Span.of(X[:, j], column) for j, column in enumerate(self.columns)]
-        columns = zip(self.columns, spans, strict=True)
-        return replace(self, columns=tuple(replace(c, span=span) for c, span in columns))
+        """Return the same columns, with the spans and counts of encoded training rows."""
+        columns = [
+            replace(c, span=Span.of(X[:, j], c), counts=_counts(X[:, j], c))
+            for j, c in enumerate(self.columns)
+        ]
+        return replace(self, columns=tuple(columns))
 
     @property
     def is_plain(self) -> bool:
@@ -192,6 +217,13 @@ class Schema:
                 f"Input X contains {what}: column {name}{more} has it in {bad[:, first].sum()} of "
                 f"{len(bad)} rows; {remedy}"
             )
+
+
+def _counts(codes: FloatArray, column: Column) -> tuple[int, ...]:
+    """Return how many rows have each level of a column, as far as that is told."""
+    known = codes[~np.isnan(codes)].astype(np.int64) if column.levels else np.zeros(0, np.int64)
+    counts = np.bincount(known, minlength=len(column.levels))
+    return tuple(np.where(counts < CROWD, 0, counts).tolist())
 
 
 def _check_width(given: int, known: int) -> None:

@@ -77,9 +77,17 @@ def _check_columns(model: Model) -> None:
     require(all(isinstance(column, Column) for column in schema.columns), "its columns")
     require(all(type(column.name) is str for column in schema.columns), "the name of a column")
     require(all(_is_span(column.span) for column in schema.columns), "the span of a column")
+    require(all(map(_are_counts, schema.columns)), "the rows of the levels of a column")
     require(type(model.named) is bool, "whether its columns have names")
     sound = isinstance(model.needed, tuple) and _places(model.needed, len(schema.columns))
     require(sound, "the columns that it needs")
+
+
+def _are_counts(column: Column) -> bool:
+    """Whether there is a number of rows for every level, or for none."""
+    levels, counts = column.levels, column.counts
+    known = isinstance(levels, tuple) and isinstance(counts, tuple)
+    return known and (not counts or len(counts) == len(levels)) and all(map(_is_count, counts))
 
 
 def _check_classes(classes: Any) -> None:
