@@ -8,8 +8,7 @@ converged after some steps are solved one by one, each with its own curvature.
 
 from dataclasses import dataclass
 from functools import cached_property
-from numbers import Real
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import expit
@@ -26,13 +25,13 @@ from predictree.learners.forms.design import (
     moments_of_sides,
     on_host,
     side_sums,
-    standardised,
 )
-from predictree.learners.sized_logistic import LOGISTIC
+from predictree.learners.forms.minimum import AtMinimum, Penalty, minimise, penalty_of
 from predictree.model.tree import BoolArray, FloatArray, IntArray
 
 CONVERGED = 1e-12  # what a step gains of the mean log loss when it is the last
 SHARED_STEPS = 40  # before a training set is solved on its own
+ALONE = 400  # columns squared, of a training set of all rows, up to which it is solved alone
 SLOW = 1.0  # a step that leaves more than this of what there was to gain
 HALF, SHORT = 0.5, 0.1
 ROUNDED = 1e-8  # as long as a step gains more, single precision will do
@@ -48,19 +47,19 @@ class LogisticForm:
 
     design: Design
     weight: FloatArray
-    penalty: float
-    scaled: bool  # whether the penalty is on standardised features
+    penalty: Penalty
 
     @staticmethod
     def fits(learner: Learner) -> bool:
         """Whether this is the closed form of a learner."""
-        estimator = learner.estimator
-        if not isinstance(learner, ClassProbability) or _penalty(estimator) is None:
+        estimator, penalty = learner.estimator, penalty_of(learner.estimator)
+        if not isinstance(learner, ClassProbability) or penalty is None:
             return False
         if isinstance(estimator, OneVsRestClassifier):
-            return not learner.metadata
+            return penalty.converges and not learner.metadata
         known = {weight_keyword(learner.name, estimator)}
-        return learner.n_outputs == 2 and learner.metadata.keys() <= known
+        exact = penalty.converges or isinstance(learner, AtMinimum)
+        return exact and learner.n_outputs == 2 and learner.metadata.keys() <= known
 
     @staticmethod
     def makes_models(learner: Learner) -> bool:
@@ -70,14 +69,13 @@ class LogisticForm:
     @classmethod
     def of(cls, learner: Learner, design: Design) -> "LogisticForm":
         """Return the closed form of a learner that it fits, on one node."""
-        weight = np.ones(len(design.rows))
-        for given in learner.metadata.values():
-            weight = np.asarray(given, dtype=float)[design.rows]
-        return cls(design, weight, *(_penalty(learner.estimator) or (0.0, False)))
+        penalty = penalty_of(learner.estimator)
+        assert penalty is not None
+        return cls(design, weights_of(learner, design), penalty)
 
     def fit_splits(self, cuts: Cuts) -> FloatArray:
         """Return the scores of the judged rows for every split."""
-        moments = moments_of_sides(self.design, cuts) if self.scaled else None
+        moments = moments_of_sides(self.design, cuts) if self.penalty.scaled else None
         fitted = np.stack([self._fit(node, cuts, moments) for node in self._nodes], axis=-1)
         margins = answers_of_sides(self.design, cuts, fitted[..., 1:, :], fitted[..., 0, :])
         p = expit(margins)
@@ -95,10 +93,10 @@ class LogisticForm:
         )
         start = np.broadcast_to(node.beta, (*mass.shape, len(node.beta))).copy()
         ridge = np.zeros(start.shape)
-        ridge[..., 1:] = self.penalty / self.design.scale**2
+        ridge[..., 1:] = self.penalty.ridge / self.design.scale**2
         if moments is not None:
             mean, variance = moments
-            ridge[..., 1:] = self.penalty * variance
+            ridge[..., 1:] = self.penalty.ridge * variance
             constant = variance == 0  # the intercept takes over from a feature of one value
             start[..., 0] += (start[..., 1:] * mean * constant).sum(axis=-1)
             start[..., 1:][constant], ridge[..., 1:][constant] = 0.0, FIXED
@@ -115,16 +113,22 @@ class LogisticForm:
     def _nodes(self) -> list["NodeModel"]:
         """One class against the others on all rows of the node, each class in turn."""
         d, train = self.design.n_features, self.design.train
-        ridge = np.zeros(1 + d)
-        ridge[1:] = self.penalty * (1.0 if self.scaled else self.design.scale**-2.0)
         xp, rows = train.__array_namespace__(), train[:, : 1 + d]
-        rounded = xp.astype(rows, xp.float32)
+        rounded, ridge = xp.astype(rows, xp.float32), self._ridge_of_node
         nodes = []
         for y in on_host(train[:, 1 + d :]).T:
-            beta = newton(rows, y, self.weight, ridge, np.zeros_like(ridge))
-            root = root_curvature(on_host(rows @ xp.asarray(beta)), self.weight)
-            nodes.append(NodeModel(y, rows, rounded, beta, xp.asarray(root)))
+            beta = np.zeros((1, 1, 1 + d))
+            minimise(on_host(train), y, self.weight, [np.arange(len(y))], ridge, beta)
+            margin = on_host(rows @ xp.asarray(beta[0, 0]))
+            root = xp.asarray(root_curvature(margin, self.weight))
+            nodes.append(NodeModel(y, rows, rounded, beta[0, 0], root))
         return nodes
+
+    @property
+    def _ridge_of_node(self) -> FloatArray:
+        """The penalty of every coefficient on all rows of the node: (1, 1 + d)."""
+        scale = 1.0 if self.penalty.scaled else self.design.scale**-2.0
+        return np.append(0.0, self.penalty.ridge * scale * np.ones(self.design.n_features))[None]
 
 
 @dataclass(frozen=True)
@@ -207,18 +211,22 @@ class Solver:
                     for array in pair:
                         array[place] = 0.0
             self._renew(inverse, gradient, history, step, gain, slow)
-        for place in map(tuple, np.argwhere(todo | (wanted & self._small))):
-            mine = self.cuts.training_set(place, self.design)
-            rows = on_host(self.node.rows)[mine]
-            beta[place] = newton(
-                rows, self.node.y[mine], self.weight[mine], self.ridge[place], start[place]
-            )
+        self._solve_alone(np.argwhere(todo | (wanted & self._small)), start, beta)
         return beta
+
+    def _solve_alone(self, places: IntArray, start: FloatArray, beta: FloatArray) -> None:
+        """Solve training sets one by one, each with its own curvature at every step."""
+        where = tuple(places.T)
+        sets = [self.cuts.training_set(tuple(place), self.design) for place in places]
+        found = start[where][:, None, :]
+        rows, ridge = on_host(self.design.train), self.ridge[where]
+        minimise(rows, self.node.y, self.weight, sets, ridge, found)
+        beta[where] = found[:, 0]
 
     @property
     def _small(self) -> BoolArray:
-        """The training sets whose own curvature costs less than a gradient over all rows."""
-        return np.asarray(self.count * self.ridge.shape[-1] <= 6 * len(self.weight))
+        """The training sets whose own curvatures cost less than gradients over all rows."""
+        return np.asarray(self.count * self.ridge.shape[-1] ** 2 <= ALONE * len(self.weight))
 
     @staticmethod
     def _renew(
@@ -279,6 +287,14 @@ class Solver:
         return np.moveaxis(by_side, (2, 0, 3, 1), (0, 1, 2, 3)) + self.ridge[splits] * beta[splits]
 
 
+def weights_of(learner: Learner, design: Design) -> FloatArray:
+    """Return the weights that a learner gives to the rows of a design."""
+    weight = np.ones(len(design.rows))
+    for given in learner.metadata.values():
+        weight = np.asarray(given, dtype=float)[design.rows]
+    return weight
+
+
 def root_curvature(margin: FloatArray, weight: FloatArray) -> FloatArray:
     """Return the root of each row's weight in the curvature of the log loss."""
     p = expit(margin)
@@ -326,65 +342,3 @@ def quasi_newton(
     for (moved, change), (rate, share) in zip(history, reversed(shares), strict=True):
         direction += (share - rate * (change * direction).sum(axis=-1, keepdims=True)) * moved
     return direction
-
-
-def newton(
-    rows: FloatArray, y: FloatArray, weight: FloatArray, ridge: FloatArray, start: FloatArray
-) -> FloatArray:
-    """Minimise one penalised log loss by Newton's method with halved steps."""
-    xp = rows.__array_namespace__()
-
-    def margins(beta: FloatArray) -> FloatArray:
-        return on_host(rows @ xp.asarray(beta))
-
-    def objective(beta: FloatArray, margin: FloatArray) -> float:
-        losses = np.logaddexp(0.0, np.where(y > 0, -margin, margin))
-        return float(weight @ losses + 0.5 * ridge @ beta**2)
-
-    beta, margin = start, margins(start)
-    value = objective(beta, margin)
-    for _ in range(100):
-        residual = weight * (expit(margin) - y)
-        gradient = on_host(rows.T @ xp.asarray(residual)) + ridge * beta
-        root = xp.asarray(root_curvature(margin, weight))
-        curvature = on_host(gram_of(rows, root)) + np.diag(ridge)
-        curvature[0, 0] += 1e-12 * weight.sum()
-        direction = np.linalg.solve(curvature, gradient)
-        gain = gradient @ direction
-        size = 1.0
-        while True:
-            ahead = beta - size * direction
-            margin = margins(ahead)
-            reached = objective(ahead, margin)
-            if reached <= value - 1e-4 * size * gain or size < 1e-8:
-                break
-            size /= 2
-        beta, value = ahead, reached
-        if gain <= 2e-2 * CONVERGED * weight.sum() or size < 1e-8:
-            break
-    return beta
-
-
-def _penalty(estimator: Any) -> tuple[float, bool] | None:
-    """Return the ridge penalty of a logistic regression that this form reproduces.
-
-    Also whether its features are standardised first; None for any other estimator. Only a solver
-    that converges will do, and Newton's does.
-    """
-    if type(estimator) is OneVsRestClassifier:
-        estimator = estimator.estimator
-    estimator, scaled = standardised(estimator)
-    if type(estimator) not in LOGISTIC or estimator.solver != "newton-cholesky":
-        return None
-    plain = (
-        estimator.fit_intercept
-        and estimator.class_weight is None
-        and estimator.penalty in ("l2", "deprecated")
-        and not estimator.l1_ratio
-        and not estimator.warm_start
-    )
-    numbers = [estimator.C, estimator.tol, estimator.max_iter]
-    if not plain or not all(isinstance(number, Real) for number in numbers):
-        return None
-    converges = 0 < estimator.tol <= 1e-6 and estimator.max_iter >= 50
-    return (1.0 / estimator.C, scaled) if converges and 0 < estimator.C < np.inf else None
