@@ -11,8 +11,10 @@ from sklearn.utils.metadata_routing import process_routing
 from predictree.data.table import Table
 from predictree.errors import InvalidInputError
 from predictree.estimators.adjustable import Adjustable
+from predictree.estimators.recipes import way_of
 from predictree.learners import Learner, adapt
 from predictree.learners.adapter import take_rows, weight_keyword
+from predictree.learners.forms.minimum import at_minimum, is_narrow
 from predictree.learners.views import seen_by
 from predictree.losses import Loss
 from predictree.model.tree import FloatArray
@@ -34,7 +36,17 @@ def portfolio(
     loss = estimator._loss_for(named, table.classes).of_labels(table.y, table.weight)
     weight = None if table.weight is None else table.spread(table.weight, 0.0)
     metadata = _metadata(estimator, named, weight, groups, fit_params)
-    return _learners(estimator._task, named, views, table, metadata, loss.proper), loss
+    learners = _learners(estimator._task, named, views, table, metadata, loss.proper)
+    if way_of(estimator).ranks_by_sums:
+        learners = tuple(
+            at_minimum(a) if is_narrow(a.n_outputs, _width(a, X)) else a for a in learners
+        )
+    return learners, loss
+
+
+def _width(learner: Learner, X: FloatArray) -> int:
+    """Return how many columns a learner sees."""
+    return int((X if learner.view is None else learner.view(X[:1])).shape[1])
 
 
 def within_memory(

@@ -66,7 +66,9 @@ def prepared(
         learners=learners,
         refused=[FitFailure(0, lost.learner, lost.reason, 1) for lost in refused],
         split_up=split_up,
-        recipe=recipe_of(estimator, limits, learners, n_trees, directions_in(estimator, table)),
+        recipe=recipe_of(
+            estimator, limits, learners, n_trees, directions_in(estimator, table), loss.proper
+        ),
         n_trees=n_trees,
         entropy=entropy,
         start=start,

@@ -12,7 +12,7 @@ from predictree.estimators.parameters import (
 from predictree.grow.methods import WAYS, WAYS_OF_LEARNERS, Maker, Recipe
 from predictree.grow.rows import Limits
 from predictree.learners import Learner
-from predictree.learners.forms import has_closed_form
+from predictree.learners.forms import has_closed_form, takes_steps
 
 
 def way_of(estimator: Adjustable) -> Maker:
@@ -28,18 +28,22 @@ def recipe_of(
     learners: tuple[Learner, ...],
     n_trees: int,
     directions: dict[int, int],
+    proper: bool,
 ) -> Recipe:
     """Return what the parameters say about how so many trees of these learners grow.
 
-    A race is worth it only where some learner would be slow otherwise.
+    A race is worth it only where some learner would be slow otherwise: of mixtures, which can be
+    ranked by sums, also where one takes steps at every split.
     """
     are_quick = all(map(has_closed_form, learners))
     of_others = (PROOF, PROOF_BELOW if n_trees > 1 and are_quick else PROOF)
     auto = way_of(estimator).demand or of_others
+    steps = way_of(estimator).ranks_by_sums and proper and any(map(takes_steps, learners))
+    races = not are_quick or steps
     return Recipe(
         limits,
         standard_errors(estimator.min_gain_se, auto),
-        not are_quick if estimator.search == "auto" else estimator.search == "racing",
+        races if estimator.search == "auto" else estimator.search == "racing",
         estimator.shrinkage,
         estimator.interactions,
         directions,

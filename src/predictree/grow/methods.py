@@ -126,6 +126,9 @@ class Maker:
         Whether it keeps to the directions of a recipe.
     may_race : bool
         Whether a recipe may ask it for a race.
+    ranks_by_sums : bool
+        Whether it ranks splits of logistic regressions by sums over rows, and so compares these at
+        their minima, whatever their solvers; else estimators are taken as they are.
     """
 
     make: Callable[[Fits, Recipe], Iterable[Way]]
@@ -133,10 +136,11 @@ class Maker:
     demand: Demand | None = None
     is_directed: bool = False
     may_race: bool = True
+    ranks_by_sums: bool = False
 
 
 WAYS = {
-    "shrunk": Maker(lambda *given: [stacked(*given)], pools=True),
+    "shrunk": Maker(lambda *given: [stacked(*given)], pools=True, ranks_by_sums=True),
     "path": Maker(lambda *given: [paper(*given)], pools=False),
 }
 """The methods by name: the estimators' ``weights``."""

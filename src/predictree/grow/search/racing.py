@@ -5,13 +5,16 @@ What is on the list is for the combination to say: it knows what makes a split p
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Protocol
+
+import numpy as np
 
 from predictree.grow.fits import Fits
 from predictree.grow.leaf import Leaf, Trial
 from predictree.grow.rows import Limits
 from predictree.grow.search.trials import Trials, by_feature
-from predictree.model.tree import Split
+from predictree.model.tree import FloatArray, Split
 
 # From so many rows on, the rounds of a race, each with the share of the rows that the slow learners
 # get and the length of the shortlist. Fewer rows tell fewer splits apart, and a share of them is
@@ -62,8 +65,9 @@ class Rounds:
 class Scouts:
     """Choose the split by what is quick; the slow learners join once it is decided.
 
-    Of the quick ones, those that take steps see the finalists alone. Only if there are none, the
-    first of the slow learners has to be trained before.
+    Of the quick ones, those that take steps see the finalists alone. Where probabilities are
+    judged, they rank the splits, too: by what one step would gain. Only if there are no quick ones,
+    the first of the slow learners has to be trained before.
     """
 
     limits: Limits
@@ -77,17 +81,25 @@ class Scouts:
         return trials.in_time(self._told(trials))
 
     def _told(self, trials: Trials) -> Iterator[Trial]:
-        if not trials.slow:
+        quick = trials.closed[1]
+        gains = trials.gains() if trials.problem.loss.proper else []
+        if not trials.slow and not gains:
             return trials.of_all(trials.splits)
-        quick, told = trials.closed[1], trials.ranking()
         if quick and len(quick) == len(trials.solved):
-            return told
-        length = FINALISTS if quick else SLOW_FINALISTS
-        ranked = self.combine.ranked(trials.leaf, trials.in_time(told))
-        few = by_feature(ranked[:length])
+            return trials.ranking()
+        few = self._ranked(trials, gains)[: FINALISTS if quick else SLOW_FINALISTS]
         if quick:
-            return trials.of_quick(few, *trials.closed)
-        return trials.of_all(few, scouts=trials.scouts)
+            return trials.of_quick(by_feature(few), *trials.closed, not trials.slow)
+        return trials.of_all(by_feature(few), scouts=trials.scouts)
+
+    def _ranked(self, trials: Trials, gains: list[FloatArray]) -> list[Split]:
+        """Return splits, best guess first: those of all that rank them, by turns."""
+        flat = [split for splits in trials.splits for split in splits]
+        told = [[flat[i] for i in np.argsort(-gain, kind="stable")] for gain in gains]
+        if trials.solved or not told:
+            told.append(self.combine.ranked(trials.leaf, trials.in_time(trials.ranking())))
+        by_turns = [split for some in zip_longest(*told) for split in some if split is not None]
+        return list(dict.fromkeys(by_turns))
 
 
 def rounds(n_rows: float, guesses: bool) -> list[tuple[float, int]]:

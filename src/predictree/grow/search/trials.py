@@ -11,12 +11,14 @@ from itertools import groupby
 
 import numpy as np
 
+from predictree.data.tallies import Binned
 from predictree.grow.fits import Fits
 from predictree.grow.leaf import Leaf, Trial
 from predictree.grow.rows import Limits, Rows
 from predictree.learners.forms.design import Bins, ClosedForm, Cuts, Design
+from predictree.learners.forms.quadratic import Grouped
 from predictree.model.account import FitCount
-from predictree.model.tree import BoolArray, Fitted, FloatArray, Split
+from predictree.model.tree import BoolArray, Fitted, FloatArray, IntArray, Split
 from predictree.run.guard import Failure, attempt
 
 BATCH = 1 << 21  # numbers that the quick learners may have in hand at a time
@@ -106,6 +108,27 @@ class Trials:
                 self._join(trial, i, [next(outcomes), next(outcomes)])
             yield trial
         self.fits.executor.unshare(rows.parts if rows is not self.rows else ())
+
+    def gains(self) -> list[FloatArray]:
+        """Return what all splits gain by the quadratic model of each learner that takes steps."""
+        rows, problem = self.rows.all, self.problem
+        stepping = [i for i, form in self.closed[1].items() if form.takes_steps]
+        design, forms = self.closed
+        if rows is not self.rows.train:
+            design, forms = problem.closed_forms(rows, rows[:0], stepping)
+        if design is None or not self.splits:
+            return []
+        grouped = self._grouped(rows)
+        return [forms[i].gains(grouped, self.fits.executor.spread) for i in stepping]
+
+    def _grouped(self, rows: IntArray) -> Grouped:
+        """Return the rows fold after fold, and the bins of the features."""
+        n_folds, fold = self.problem.partition.n_folds, self.problem.partition.fold[rows]
+        group = np.where(fold < 0, n_folds, fold)
+        order = np.argsort(group, kind="stable")
+        X = self.problem.X[rows[order]]
+        features = [Binned.of(splits, X[:, splits[0].feature]) for splits in self.splits]
+        return Grouped(order, np.cumsum(np.bincount(group, minlength=n_folds + 1)), features)
 
     def ranking(self) -> Iterator[Trial]:
         """Return what is to be had for little at all splits.

@@ -10,15 +10,25 @@ from predictree.learners.adapter import Learner
 from predictree.learners.forms.design import ClosedForm, Design
 from predictree.learners.forms.linear import LinearForm
 from predictree.learners.forms.logistic import LogisticForm
+from predictree.learners.forms.softmax import SoftmaxForm
 from predictree.learners.forms.squares import Penalised
 from predictree.model.tree import Fitted, FloatArray
 
-FORMS: dict[str, Any] = {"linear": LinearForm, "logistic": LogisticForm}
+FORMS: dict[str, Any] = {
+    "linear": LinearForm,
+    "logistic": LogisticForm,
+    "softmax": SoftmaxForm,
+}
 
 
 def has_closed_form(learner: Learner) -> bool:
     """Whether the learner fits all splits of a node at once."""
     return any(form.fits(learner) for form in FORMS.values())
+
+
+def takes_steps(learner: Learner) -> bool:
+    """Whether the learner has a closed form that takes steps: it is quick, but for few splits."""
+    return has_closed_form(learner) and bool(_form_of(learner).takes_steps)
 
 
 def closed_form(learner: Learner, design: Design) -> ClosedForm:

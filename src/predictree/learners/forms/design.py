@@ -106,6 +106,10 @@ class Design:
         """Features that vary."""
         return len(self.columns)
 
+    def training_sets(self) -> list[IntArray]:
+        """Return the rows of the design without those of each fold."""
+        return [np.flatnonzero(self.train_fold != fold) for fold in range(self.n_folds)]
+
     def gaps(self, features: IntArray) -> FloatArray:
         """Return the least difference between different values of features, infinite without any.
 

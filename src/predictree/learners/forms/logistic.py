@@ -14,6 +14,7 @@ import numpy as np
 from scipy.special import expit
 from sklearn.multiclass import OneVsRestClassifier
 
+from predictree.data.tallies import Spread
 from predictree.learners.adapter import ClassProbability, Learner, weight_keyword
 from predictree.learners.forms.design import (
     AnyArray,
@@ -27,6 +28,7 @@ from predictree.learners.forms.design import (
     side_sums,
 )
 from predictree.learners.forms.minimum import AtMinimum, Penalty, minimise, penalty_of
+from predictree.learners.forms.quadratic import Grouped, Margin, gains
 from predictree.model.tree import BoolArray, FloatArray, IntArray
 
 CONVERGED = 1e-12  # what a step gains of the mean log loss when it is the last
@@ -83,6 +85,20 @@ class LogisticForm:
             return np.concatenate([1.0 - p, p], axis=-1)
         return np.asarray(p / p.sum(axis=-1, keepdims=True))
 
+    def gains(self, grouped: Grouped, spread: Spread) -> FloatArray:
+        """Return what all splits gain by the quadratic model at the node's fit."""
+        margins = [self._margin(node) for node in self._nodes]
+        return gains(self.design, self.weight, self._ridge_of_node, margins, grouped, spread)
+
+    def _margin(self, node: "NodeModel") -> Margin:
+        """Fit one class against the others on the node's rows without each fold."""
+        sets = self.design.training_sets()
+        beta = np.tile(node.beta, (len(sets), 1, 1))
+        ridge = np.tile(self._ridge_of_node, (len(sets), 1))
+        minimise(on_host(self.design.train), node.y, self.weight, sets, ridge, beta)
+        told = on_host(node.rows) @ beta[:, 0].T
+        return Margin(node.y, expit(told), beta[:, 0])
+
     def _fit(
         self, node: "NodeModel", cuts: Cuts, moments: tuple[FloatArray, FloatArray] | None
     ) -> FloatArray:
@@ -127,8 +143,7 @@ class LogisticForm:
     @property
     def _ridge_of_node(self) -> FloatArray:
         """The penalty of every coefficient on all rows of the node: (1, 1 + d)."""
-        scale = 1.0 if self.penalty.scaled else self.design.scale**-2.0
-        return np.append(0.0, self.penalty.ridge * scale * np.ones(self.design.n_features))[None]
+        return self.penalty.on(self.design.scale)[None]
 
 
 @dataclass(frozen=True)
@@ -171,14 +186,21 @@ class Solver:
     mass: FloatArray  # sum of their weights
 
     def minimise(self, start: FloatArray, wanted: BoolArray) -> FloatArray:
-        """Return the coefficients of the wanted training sets.
+        """Return the coefficients of the wanted training sets."""
+        beta, alone = start.copy(), wanted & self._small
+        if (wanted & ~alone).any():
+            alone |= self._step_together(beta, wanted & ~alone)
+        self._solve_alone(np.argwhere(alone), start, beta)
+        return beta
+
+    def _step_together(self, beta: FloatArray, todo: BoolArray) -> BoolArray:
+        """Go to the minima of training sets, in place; return those that are not there after all.
 
         A step that goes too far is cut back. Where steps gain little, the training set gets its
         own curvature.
         """
         curvature = grams_of_sides(self.node.rows, self.node.root, self.cuts, self.node.curvature)
         inverse = inverse_of(curvature, self.ridge, self.mass)
-        beta, todo = start.copy(), wanted & ~self._small
         gradient = self._gradients(beta, np.arange(len(beta)), exact=False)
         step, gain = steps_of(inverse, gradient, [])
         history: list[tuple[FloatArray, FloatArray]] = []  # steps, and what they did to gradients
@@ -211,8 +233,7 @@ class Solver:
                     for array in pair:
                         array[place] = 0.0
             self._renew(inverse, gradient, history, step, gain, slow)
-        self._solve_alone(np.argwhere(todo | (wanted & self._small)), start, beta)
-        return beta
+        return todo
 
     def _solve_alone(self, places: IntArray, start: FloatArray, beta: FloatArray) -> None:
         """Solve training sets one by one, each with its own curvature at every step."""

@@ -5,15 +5,14 @@ is the minimum itself; Newton's method is there in a few steps, and quicker than
 """
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, fields
 from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_array
 
 from predictree.learners.adapter import ClassProbability, Learner, indicator_row, weight_keyword
@@ -23,6 +22,7 @@ from predictree.model.fitted import ClassModel, Constant
 from predictree.model.outputs import Labels
 from predictree.model.tree import Fitted, FloatArray, IntArray
 
+EPS = float(np.finfo(float).eps)
 WIDE = 250  # coefficients of more than two classes together; a step costs their square a row
 
 
@@ -42,6 +42,11 @@ class Penalty:
     ridge: float
     scaled: bool
     converges: bool
+
+    def on(self, scale: FloatArray) -> FloatArray:
+        """Return the ridge of an intercept and of features that were divided by their scale."""
+        ridge = np.full(len(scale), self.ridge)
+        return np.append(0.0, ridge if self.scaled else ridge / scale**2)
 
 
 def penalty_of(estimator: Any) -> Penalty | None:
@@ -101,19 +106,20 @@ def fitted(estimator: Any, X: FloatArray, codes: IntArray, weight: FloatArray) -
     """Return an estimator as if it had been fitted, to the minimum."""
     penalty = penalty_of(estimator)
     assert penalty is not None
-    scaler = clone(estimator.steps[0][1]) if penalty.scaled else StandardScaler()
-    scaler.fit(check_array(X))
-    center, scale = np.asarray(scaler.mean_), np.asarray(scaler.scale_)
-    ridge = np.full(len(scale), penalty.ridge) / (1.0 if penalty.scaled else scale**2)
-    beta = coefficients(scaler.transform(X), codes, weight, ridge)
+    X = check_array(X)
+    center, variance = X.mean(axis=0), X.var(axis=0)
+    scale = np.sqrt(np.where(variance > len(X) * EPS**2 * center**2, variance, 1.0))
+    beta = coefficients((X - center) / scale, codes, weight, penalty.on(scale))
     level, slopes = beta[:, 0], beta[:, 1:]
     if len(beta) > 1:
         level = level - level.mean()  # of several classes only differences are told
     if penalty.scaled:
-        (first, _), (last, logistic) = estimator.steps
-        return Pipeline([(first, scaler), (last, _take(clone(logistic), level, slopes))])
+        (first, scaler), (last, logistic) = estimator.steps
+        scaler = _with(scaler, mean_=center, var_=scale**2, scale_=scale, n_samples_seen_=len(X))
+        scaler = _with(scaler, n_features_in_=X.shape[1])
+        return Pipeline([(first, scaler), (last, _take(logistic, level, slopes))])
     slopes = slopes / scale
-    return _take(clone(estimator), level - slopes @ center, slopes)
+    return _take(estimator, level - slopes @ center, slopes)
 
 
 def coefficients(
@@ -123,7 +129,7 @@ def coefficients(
     n, n_classes = len(features), int(codes.max()) + 1
     rows = np.column_stack([np.ones(n), features])
     beta = np.zeros((1, 1 if n_classes == 2 else n_classes, rows.shape[1]))
-    minimise(rows, codes, weight, [np.arange(n)], np.append(0.0, ridge)[None], beta)
+    minimise(rows, codes, weight, [np.arange(n)], ridge[None], beta)
     return np.asarray(beta[0])
 
 
@@ -154,8 +160,16 @@ def minimise(
 
 
 def _take(estimator: Any, level: FloatArray, slopes: FloatArray) -> Any:
-    """Give a logistic regression the attributes that its fit would."""
-    estimator.coef_, estimator.intercept_ = slopes, level
-    estimator.classes_ = np.arange(max(2, len(slopes)))
-    estimator.n_features_in_, estimator.n_iter_ = slopes.shape[1], np.ones(1, dtype=np.int32)
-    return estimator
+    """Return a logistic regression with the attributes that its fit would give it."""
+    classes = np.arange(2 if len(slopes) == 1 else len(slopes))
+    steps = np.ones(1, dtype=np.int32)
+    fitted = _with(estimator, coef_=slopes, intercept_=level, classes_=classes, n_iter_=steps)
+    return _with(fitted, n_features_in_=slopes.shape[1])
+
+
+def _with(estimator: Any, **attributes: Any) -> Any:
+    """Return a copy of an estimator with more attributes."""
+    found = copy(estimator)
+    for name, value in attributes.items():
+        setattr(found, name, value)
+    return found

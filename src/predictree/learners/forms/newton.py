@@ -10,7 +10,7 @@ from numba import njit
 from predictree.model.tree import FloatArray, IntArray
 
 BLOCK = 64  # rows in hand at a time
-CLOSE = 1e-11  # what a step gains of the mean log loss when it is the last: it squares this
+CLOSE = 1e-9  # what a step gains of the mean log loss when it is the last: it squares this
 MOST = 200  # steps; without a penalty classes may be separable, and each step then gains 1 - 1/e
 TRACE = 1e-12  # of the rows' mass, put on every diagonal element: what no row tells stays put
 VECTOR = {"contract", "nsz", "reassoc"}
