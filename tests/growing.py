@@ -18,7 +18,7 @@ from predictree.run.tasks import Executor
 def fits_of(X, y, partition, estimators, loss=None):
     """What fits these estimators to a table."""
     loss = loss or SquaredError()
-    k = 1 if loss.task == "regression" else 2
+    k = 1 if loss.task == "regression" else int(y.max()) + 1
     task = "regression" if k == 1 else "classification"
     learners = tuple(
         adapt(f"a{i}", a, task, k, proper=loss.proper) for i, a in enumerate(estimators)

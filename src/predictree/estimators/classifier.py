@@ -62,9 +62,10 @@ default="additive"
         ridge and logistic regression do so in one go (see `Notes`). ``"racing"`` ranks all splits
         by what is cheap: linear and ridge regression. With path weights it then gives the other
         learners a growing share of the rows on a shrinking shortlist, and decides between splits
-        that had all. With shrunk weights logistic regression judges the first eight, and the others
-        are trained on the split that was decided; if all learners are slow, the first of them
-        is trained on the first two. ``"auto"`` races if some learner would be slow otherwise.
+        that had all. With shrunk weights logistic regression, which by log loss or Brier score
+        ranks splits, too, judges the first eight, and the others are trained on the split that was
+        decided; if all learners are slow, the first of them is trained on the first two.
+        ``"auto"`` races if some learner would be slow otherwise, or takes steps at every split.
     n_thresholds : int, default=9
         Quantiles of a feature that are tried as thresholds.
     max_depth : int or None, default=None

@@ -267,7 +267,8 @@ class Samples:
         linear, table = clone(self.estimator).set_params(learners="lr"), self.task.table
         named = resolve_learners("lr", linear._task)
         learners, loss = portfolio(linear, named, table, self.task.drawn[0][1], groups, {})
-        recipe = recipe_of(linear, self.task.recipe.limits, learners, self.task.n_trees, {})
+        limits, n_trees = self.task.recipe.limits, self.task.n_trees
+        recipe = recipe_of(linear, limits, learners, n_trees, {}, loss.proper)
         task = replace(self.task, learners=learners, loss=loss, recipe=recipe)
         return Samples(linear, task, self.parts)
 

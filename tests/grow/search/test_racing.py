@@ -236,3 +236,34 @@ def test_a_learner_that_takes_steps_is_trained_on_the_finalists_alone(regimes, m
         every = found_at(root, replace(way, search=lambda leaf: told))
         assert found.trial.split == every.trial.split
         assert found.loss == pytest.approx(every.loss)
+
+
+def test_logistic_regressions_rank_splits_by_sums_and_fit_few(regimes, monkeypatch):
+    X, y = regimes
+    asked, form = [], LogisticForm.fit_splits
+    monkeypatch.setattr(
+        LogisticForm,
+        "fit_splits",
+        lambda self, cuts: asked.append(len(cuts.places)) or form(self, cuts),
+    )
+    fit = partial(ToPsClassifier, [("logistic", LogisticRegression())], random_state=0)
+    models = [fit(search=search, max_depth=1) for search in ("auto", "exhaustive")]
+    few, every = (model.fit(X, y > 0) for model in models)
+    assert splits_of(few) == splits_of(every)
+    assert few.tree_[0].split is not None
+    np.testing.assert_array_equal(few.predict_proba(X), every.predict_proba(X))
+    assert min(asked) == racing.FINALISTS < max(asked)
+
+
+def test_a_loss_that_is_no_sum_is_asked_of_every_split(regimes, monkeypatch):
+    X, y = regimes
+    asked, form = [], LogisticForm.fit_splits
+    monkeypatch.setattr(
+        LogisticForm,
+        "fit_splits",
+        lambda self, cuts: asked.append(len(cuts.places)) or form(self, cuts),
+    )
+    ToPsClassifier(
+        [("logistic", LogisticRegression())], loss="auc", max_depth=1, random_state=0
+    ).fit(X, y > 0)
+    assert min(asked) > racing.FINALISTS

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import groupby
+from typing import cast
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from predictree.grow.fits import Fits
 from predictree.grow.leaf import Leaf, Trial
 from predictree.grow.rows import Limits, Rows
 from predictree.learners.forms.design import Bins, ClosedForm, Cuts, Design
-from predictree.learners.forms.quadratic import Grouped
+from predictree.learners.forms.quadratic import Grouped, Stepping
 from predictree.model.account import FitCount
 from predictree.model.tree import BoolArray, Fitted, FloatArray, IntArray, Split
 from predictree.run.guard import Failure, attempt
@@ -111,15 +112,15 @@ class Trials:
 
     def gains(self) -> list[FloatArray]:
         """Return what all splits gain by the quadratic model of each learner that takes steps."""
-        rows, problem = self.rows.all, self.problem
+        rows = self.rows.all
         stepping = [i for i, form in self.closed[1].items() if form.takes_steps]
-        design, forms = self.closed
-        if rows is not self.rows.train:
-            design, forms = problem.closed_forms(rows, rows[:0], stepping)
-        if design is None or not self.splits:
+        if not stepping or not self.splits:
             return []
-        grouped = self._grouped(rows)
-        return [forms[i].gains(grouped, self.fits.executor.spread) for i in stepping]
+        forms = self.closed[1]
+        if rows is not self.rows.train:
+            forms = self.problem.closed_forms(rows, rows[:0], stepping)[1]
+        grouped, spread = self._grouped(rows), self.fits.executor.spread
+        return [cast(Stepping, forms[i]).gains(grouped, spread) for i in stepping if i in forms]
 
     def _grouped(self, rows: IntArray) -> Grouped:
         """Return the rows fold after fold, and the bins of the features."""
@@ -128,7 +129,8 @@ class Trials:
         order = np.argsort(group, kind="stable")
         X = self.problem.X[rows[order]]
         features = [Binned.of(splits, X[:, splits[0].feature]) for splits in self.splits]
-        return Grouped(order, np.cumsum(np.bincount(group, minlength=n_folds + 1)), features)
+        ends = np.cumsum(np.bincount(group, minlength=n_folds + 1)).tolist()
+        return Grouped(order, ends, features)
 
     def ranking(self) -> Iterator[Trial]:
         """Return what is to be had for little at all splits.

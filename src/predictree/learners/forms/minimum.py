@@ -135,7 +135,7 @@ def coefficients(
 
 def minimise(
     rows: FloatArray,
-    codes: IntArray,
+    codes: IntArray | FloatArray,
     weight: FloatArray,
     sets: Sequence[IntArray],
     ridge: FloatArray,

@@ -7,11 +7,12 @@ after that one step, which often goes too far, ranks them worse.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from predictree.data.tallies import Binned, Spread, grams, sides
-from predictree.learners.forms.design import Design, on_host
+from predictree.learners.forms.design import ClosedForm, Design, on_host
 from predictree.model.tree import FloatArray, IntArray
 
 FLAT = 1e-5  # curvature of a row's log loss, as it would be at a probability as small
@@ -54,6 +55,13 @@ class Grouped:
     features: Sequence[Binned]
 
 
+class Stepping(ClosedForm, Protocol):
+    """A form that takes steps, and tells for little which splits are worth them."""
+
+    def gains(self, grouped: Grouped, spread: Spread) -> FloatArray:
+        """Return what all splits gain by the quadratic model at the node's fit."""
+
+
 def gains(
     design: Design,
     weight: FloatArray,
@@ -68,14 +76,14 @@ def gains(
     Margins of several classes that depend on each other are stretched: with k of them each moves
     against the others, and alone it would go too far by k / (k - 1).
     """
-    total = 0.0
+    total = np.zeros(sum(len(feature.splits) for feature in grouped.features))
     for margin in margins:
         rows = _scaled(design, weight, margin, stretch)[grouped.order]
         found = zip(
             grouped.features, grams(rows, grouped.features, grouped.ends, spread), strict=True
         )
-        total = total + np.concatenate([_of_feature(*one, margin, ridge) for one in found])
-    return np.asarray(total)
+        total += np.concatenate([_of_feature(*one, margin, ridge) for one in found])
+    return total
 
 
 def _scaled(design: Design, weight: FloatArray, margin: Margin, stretch: float) -> FloatArray:

@@ -130,7 +130,8 @@ class SoftmaxForm:
     @cached_property
     def _codes(self) -> IntArray:
         """The class of every row."""
-        return on_host(self.design.train)[:, 1 + self.design.n_features :].argmax(axis=1)
+        targets = on_host(self.design.train)[:, 1 + self.design.n_features :]
+        return np.asarray(targets.argmax(axis=1))
 
     def _minimise(self, sets: list[IntArray], ridge: FloatArray, beta: FloatArray) -> None:
         minimise(on_host(self.design.train), self._codes, self.weight, sets, ridge, beta)
