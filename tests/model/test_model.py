@@ -209,7 +209,7 @@ def test_each_tree_sees_the_gaps_of_its_own_imputation():
     model = model.fit(gaps, y).model_
     by_hand = [tree.scores(model.imputations[i % 2](gaps)) for i, tree in enumerate(model.trees)]
     assert len(by_hand) == 4
-    np.testing.assert_array_equal(model.scores(gaps), np.mean(by_hand, axis=0))
+    np.testing.assert_allclose(model.scores(gaps), np.mean(by_hand, axis=0), rtol=0, atol=1e-14)
     np.testing.assert_array_equal(model.seen(gaps, 3), model.imputations[1](gaps))
 
 

@@ -1,6 +1,6 @@
 """What a fitted estimator answers: the model that it is around does."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -30,12 +30,23 @@ from predictree.explain.honest import Honest
 from predictree.losses import Loss
 from predictree.model import Model
 from predictree.model.account import Background, FitCount, FitFailure, Segment, Verdict
+from predictree.model.frozen import COMPILER
 from predictree.model.imputation import Imputation
 from predictree.model.outputs import Labels
 from predictree.model.schema import Schema
 from predictree.model.tree import FloatArray, IntArray, Tree
 from predictree.publish.export import export
 from predictree.publish.report import write
+
+
+def _scorer() -> Callable[..., None]:
+    """Return the compiled scorer, which takes a moment to be imported."""
+    from predictree.run.scorer import add_scores  # noqa: PLC0415
+
+    return add_scores
+
+
+COMPILER.get = _scorer
 
 
 class Answering:

@@ -4,8 +4,10 @@ Estimators, files, explanations, reports and the server share it. It needs NumPy
 learner of another library brings that library along.
 """
 
+import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -13,6 +15,7 @@ import numpy as np
 
 from predictree.errors import InvalidInputError
 from predictree.model.account import Account, Background
+from predictree.model.frozen.trees import Frozen, freeze
 from predictree.model.imputation import Imputation
 from predictree.model.outputs import Labels, code_labels, decide
 from predictree.model.schema import Schema, is_frame
@@ -69,6 +72,14 @@ class Model:
     account: Account
     settings: Settings
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @cached_property
+    def frozen_(self) -> Frozen:
+        """Its trees as flat arrays; print it to see which learners are compiled."""
+        return freeze(self.trees, len(self.schema.columns))
+
     @property
     def task(self) -> str:
         """Either "classification" or "regression"."""
@@ -119,7 +130,21 @@ class Model:
         """Return the scores of every tree."""
         n_fillings = len(self.imputations) or 1
         seen = [self.seen(codes, i) for i in range(min(n_fillings, len(self.trees)))]
-        return [tree.scores(seen[i % n_fillings]) for i, tree in enumerate(self.trees)]
+        return [self._answers(i, seen[i % n_fillings]) for i in range(len(self.trees))]
+
+    def _answers(self, tree: int, X: FloatArray) -> FloatArray:
+        """Return the scores of a tree: compiled, unless a learner has something to say."""
+        if self.frozen_.answers:
+            scores = self.frozen_.trees[tree].scores(X, self._n_threads)
+            if np.isfinite(scores).all():
+                return scores
+        return self.trees[tree].scores(X)
+
+    @property
+    def _n_threads(self) -> int:
+        """As many threads as the estimator may have jobs, as far as there are cores."""
+        jobs, cores = self.settings.parameters.get("n_jobs") or 1, os.cpu_count() or 1
+        return min(jobs, cores) if jobs > 0 else max(cores + 1 + jobs, 1)
 
     def scores(self, codes: FloatArray) -> FloatArray:
         """Return H(x), an (n, k) array."""
