@@ -10,6 +10,7 @@
     ├── InvalidTreeError (also a ValueError)      a tree that contradicts itself
     ├── CheckpointError (also a ValueError)       a checkpoint that cannot be continued
     ├── DamagedModelError (also a ValueError)     a file that holds no sound model
+    ├── ExportError (also a ValueError)           an export that answers otherwise than its model
     ├── UntrustedTypeError (also a TypeError)     a file with types that nobody trusts
     └── MissingExtraError (also an ImportError)   an optional dependency that is not installed
 
@@ -82,6 +83,10 @@ class CheckpointError(PredictreeError, ValueError):
 
 class DamagedModelError(PredictreeError, ValueError):
     """A file is not a model, is incomplete, contradicts itself, or is from a newer version."""
+
+
+class ExportError(PredictreeError, ValueError):
+    """An export answered otherwise than its model on a sample of rows, so it is not written."""
 
 
 class UntrustedTypeError(PredictreeError, TypeError):

@@ -205,9 +205,29 @@ class Answering:
         return export_text(self.model_, **kwargs)
 
     def export(self, form: str, **options: Any) -> Any:
-        """Return the model in another form: ``"text"`` or ``"json"``."""
+        """Return the model in another form, a key of `predictree.publish.export.EXPORTS`."""
         check_is_fitted(self)
         return export(self.model_, form, **options)
+
+    def to_json(self) -> str:
+        """Return what answers as JSON: see `predictree.publish.export.json`."""
+        return str(self.export("scorer"))
+
+    def to_python(self) -> str:
+        """Return Python that needs nothing else: see `predictree.publish.export.python`."""
+        return str(self.export("python"))
+
+    def to_sql(self, table: str = "t", dialect: str = "duckdb", keep: Sequence[str] = ()) -> str:
+        """Return one SELECT: see `predictree.publish.export.sql`."""
+        return str(self.export("sql", table=table, dialect=dialect, keep=keep))
+
+    def to_onnx(self) -> bytes:
+        """Return ONNX: see `predictree.publish.export.onnx`."""
+        return bytes(self.export("onnx"))
+
+    def to_scorecard(self, double: float = 20.0) -> list[dict[str, Any]]:
+        """Return a table of points: see `predictree.publish.export.scorecard`."""
+        return list(self.export("scorecard", double=double))
 
     def loss_bound(self, X: Any, y: Any, delta: float = 0.05, **kwargs: Any) -> LossBound:
         """Bound the expected loss by rows that fit has not seen, ``X`` and ``y``.
