@@ -13,6 +13,7 @@ from predictree.estimators.account import segments
 from predictree.estimators.files import dumps, loads
 from predictree.losses import AUC, Judged
 from predictree.losses.judging import Evidence, error_on, loss_on
+from predictree.model import Comparison, Verdict
 from predictree.model.schema import Schema, Span
 from predictree.publish.files.soundness import check_model
 
@@ -190,3 +191,39 @@ def test_spans_of_columns():
         Span(1.0, 1.0, 3.5, False),
         None,
     ]
+
+
+@pytest.mark.parametrize(
+    ("stack", "best", "tried", "kind"),
+    [
+        (Comparison("one", 4.0, 1.0, 0.1), Comparison("two", 6.0, 3.0, 0.2), True, "earned"),
+        (Comparison("one", 3.0, 0.0, 0.0), Comparison("two", 6.0, 3.0, 0.2), True, "lone"),
+        (Comparison("one", 3.0, 0.0, 0.0), Comparison("two", 6.0, 3.0, 0.2), False, "untried"),
+        (Comparison("one", 3.1, 0.1, 0.1), Comparison("two", 6.0, 3.0, 0.2), True, "unclear"),
+        (Comparison("one", 2.0, -1.0, 0.1), Comparison("two", 6.0, 3.0, 0.2), True, "worse"),
+    ],
+)
+def test_a_verdict_is_one_sentence_and_what_to_do_next(stack, best, tried, kind):
+    verdict = Verdict("mse", 3.0, best, stack, tried)
+    assert verdict.kind == kind
+    sentence, _, advice = str(verdict).partition(". Next: ")
+    assert "mean squared error of 3 (RMSE 1.732)" in sentence
+    assert "50.0% below that of two (95% interval 43.5% to 56.5%)" in sentence
+    assert advice.endswith(".")
+
+
+def test_a_difference_that_may_be_chance_is_called_so():
+    verdict = Verdict(
+        "auc", 0.1, Comparison("x", 0.09, -0.01, 0.02), Comparison("y", 0.2, 0.1, 0.0)
+    )
+    assert "1 − AUC of 0.1 is" in str(verdict)
+    assert "11.1% above that of x (95% interval −32.4% to 54.7%), which may be chance" in str(
+        verdict
+    )
+
+
+def test_trees_of_additive_models_are_compared_with_simpler_ones_by_name(regimes):
+    X, y = regimes
+    model = ToPsRegressor(max_depth=1, random_state=0).fit(X[:300], y[:300])
+    assert model.verdict_.stack.name == "one additive model for all rows"
+    assert model.verdict_.best.name == "a linear model"

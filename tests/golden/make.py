@@ -12,6 +12,7 @@ import json
 import sys
 import time
 import warnings
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -158,7 +159,7 @@ def record(data, n, estimator, more, seed):
         "stopped": model.stopped_,
         "text": export_text(model).splitlines(),
         "trees": [nodes_of(tree) for tree in model.trees_],
-        "verdict": str(model.verdict_),
+        "verdict": asdict(model.verdict_),
     }
 
 

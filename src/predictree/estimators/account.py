@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from predictree.data.partition import are_splits
 from predictree.estimators.fitting import Grown, Task
-from predictree.explain.census import census_of
+from predictree.explain.census import census_of, functions_of
 from predictree.grow.problem import Problem
 from predictree.losses import Judged, Loss
 from predictree.losses.judging import Evidence, error_on, loss_on, observed_rates, predicted_rates
@@ -19,6 +19,7 @@ from predictree.model.schema import CROWD
 from predictree.model.tree import NONE, BoolArray, FloatArray, IntArray, Tree
 
 REFERENCE = "one stack of the reference's learners"
+ALONE, ALONE_ADDITIVE = "the best learner alone ({})", "a {} model"
 CHUNK = 65_536  # rows that are looked at together
 
 
@@ -59,7 +60,8 @@ def _verdict(grown: list[Grown], tried: bool, rivals: Sequence[Grown]) -> Verdic
         {name: np.mean([e.learners[name] for e in alike], axis=0) for name in names},
         first.stacks,
     )
-    verdict = judge(problem.loss, problem.judged(rows), mean, tried)
+    alone = ALONE if functions_of(grown[0].tree) is None else ALONE_ADDITIVE
+    verdict = judge(problem.loss, problem.judged(rows), mean, tried, alone)
     if not (theirs := _evidence(rivals, rows)):
         return verdict
     told = np.mean([e.tree for e in theirs], axis=0)
@@ -72,7 +74,13 @@ def _evidence(grown: Sequence[Grown], rows: IntArray) -> list[Evidence]:
     return [one.evidence for one in grown if np.array_equal(one.problem.partition.v2, rows)]
 
 
-def judge(loss: Loss, rows: Judged, evidence: Evidence, tried: bool = True) -> Verdict:
+def judge(
+    loss: Loss,
+    rows: Judged,
+    evidence: Evidence,
+    tried: bool = True,
+    alone: str = ALONE,
+) -> Verdict:
     """Compare the tree with its opponents; it had no chance to be one if no split was tried."""
     losses = {name: loss.value(rows, scores) for name, scores in evidence.learners.items()}
     defined = {name: value for name, value in losses.items() if np.isfinite(value)}
@@ -81,7 +89,7 @@ def judge(loss: Loss, rows: Judged, evidence: Evidence, tried: bool = True) -> V
     return Verdict(
         loss.name,
         loss.value(rows, evidence.tree),
-        compare(f"the best learner alone ({best})", evidence.learners[best]),
+        compare(alone.format(best), evidence.learners[best]),
         compare(evidence.stacks, evidence.stack),
         tried,
     )

@@ -80,7 +80,7 @@ class Pruned:
 
     errors: float
     linear: Callable[[], FloatArray]
-    stacks: ClassVar[str] = "its root alone"
+    stacks: ClassVar[str] = "one additive model for all rows"
 
     def trimmed(self, growth: Growth) -> Growth:
         """Return the tree without the splits that are not worth it, looked at from below."""

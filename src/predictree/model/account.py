@@ -8,9 +8,26 @@ from dataclasses import dataclass
 from predictree.errors import shown
 from predictree.model.tree import FloatArray
 from predictree.model.views import AsItIs, View
+from predictree.model.words import loss_words, percent, rounded
 
 CLEAR = 2.0  # standard errors
 NORMAL = 1.96  # standard errors on both sides of a 95 % interval
+
+OPENINGS = {
+    "earned": "The tree earned its place",
+    "untried": "There is no tree, as max_depth=0 lets no split be tried",
+    "lone": "There is no tree to speak of, as no split that was tried was a clear gain",
+    "unclear": "The tree did not clearly earn its place",
+    "worse": "The tree did not earn its place",
+}
+NEXT = {
+    "earned": "Next: read how its regions differ; report() writes them on one page.",
+    "untried": "Next: allow a greater max_depth to look for regions.",
+    "lone": "Next: use it as one model for all rows; more rows may show regions.",
+    "unclear": "Next: use a simpler model unless the regions make sense to you, or give it more "
+    "rows.",
+    "worse": "Next: use the simpler model.",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +53,14 @@ class Comparison:
     @property
     def words(self) -> str:
         """The comparison in words."""
-        share = abs(self.gain) / self.loss if self.loss else 0.0
-        direction = "below" if self.gain > 0 else "above"
         if self.gain == 0:
-            return f"the same as {self.name}"
-        clear = "" if abs(self.gain) > CLEAR * self.error else ", within the noise"
-        noise = f"{self.error / self.loss:.2%}" if self.loss else "0"
-        return f"{share:.2%} ± {noise} {direction} {self.name}{clear}"
+            return f"the same as that of {self.name}"
+        unit = self.loss or 1.0
+        share, margin = abs(self.gain) / unit, NORMAL * self.error / unit
+        direction = "below" if self.gain > 0 else "above"
+        chance = "" if abs(self.gain) > CLEAR * self.error else ", which may be chance"
+        ends = f"{percent(share - margin)} to {percent(share + margin)}"
+        return f"{percent(share)} {direction} that of {self.name} (95% interval {ends}){chance}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,17 +95,10 @@ class Verdict:
         return all(c.gain > CLEAR * c.error for c in (self.best, self.stack))
 
     def __str__(self) -> str:
-        if self.earned:
-            opening = "The tree earned its place"
-        elif not self.tried:
-            opening = "There is no tree, as max_depth=0 lets no split be tried"
-        elif self.stack.gain == 0:
-            opening = "There is no tree to speak of, as no split that was tried was a clear gain"
-        else:
-            opening = "The tree did not clearly earn its place"
+        told = loss_words(self.loss_name, self.loss)
         return shown(
-            f"{opening}: out of sample its {self.loss_name} of {self.loss:.4g} is "
-            f"{self.stack.words} and {self.best.words}.{self._price}"
+            f"{OPENINGS[self.kind]}: on rows that its models did not see, its {told} is "
+            f"{self.stack.words}, and {self.best.words}.{self._price} {NEXT[self.kind]}"
         )
 
     @property
@@ -103,9 +114,21 @@ class Verdict:
         theirs, unit = self.reference, self.reference.loss or 1.0
         low, high = (-(theirs.gain + sign * NORMAL * theirs.error) / unit for sign in (1, -1))
         return (
-            f" Beside {theirs.name}, with {theirs.loss:.4g}, a readable model costs "
+            f" Beside {theirs.name}, with {rounded(theirs.loss)}, a readable model costs "
             f"{-theirs.gain / unit:+.1%} (95% interval {low:+.1%} to {high:+.1%})."
         )
+
+    @property
+    def kind(self) -> str:
+        """What it comes to: earned, untried, lone, worse or unclear."""
+        if self.earned:
+            return "earned"
+        if not self.tried:
+            return "untried"
+        if self.stack.gain == 0:
+            return "lone"
+        lost = any(c.gain < -CLEAR * c.error for c in (self.best, self.stack))
+        return "worse" if lost else "unclear"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,16 @@ from predictree.model.schema import Column
 from predictree.model.tree import Split
 
 NOTHING = 1e-12  # a smaller number is what rounding leaves of zero
+LOSS_WORDS = {
+    "log_loss": "log loss",
+    "auc": "1 − AUC",
+    "error": "error rate",
+    "brier": "Brier score",
+    "mse": "mean squared error",
+    "mae": "mean absolute error",
+    "poisson": "Poisson deviance",
+    "gamma": "gamma deviance",
+}
 TINY, HUGE = 1e-5, 1e15  # between them numbers are written out
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 """What a spreadsheet takes for the beginning of a formula."""
@@ -85,6 +95,22 @@ def rounded(value: float | None, digits: int = 4) -> str:
     decimals = digits - 1 - int(np.floor(np.log10(abs(value))))
     text = f"{value:,.{max(decimals, 0)}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def loss_word(name: str) -> str:
+    """Return what a loss is called."""
+    return LOSS_WORDS.get(name, name)
+
+
+def loss_words(name: str, value: float) -> str:
+    """Return a loss with its name; beside a squared one its root, which has the unit of labels."""
+    told = f"{loss_word(name)} of {rounded(value)}"
+    return f"{told} (RMSE {rounded(value**0.5)})" if name == "mse" else told
+
+
+def percent(share: float) -> str:
+    """Return a share in per cent, to a tenth of one."""
+    return "–" if not np.isfinite(share) else f"{share:.1%}".replace("-", "−")
 
 
 def word(value: Any) -> str:

@@ -44,23 +44,14 @@ from predictree.explain.regions import (
     scorecard,
 )
 from predictree.model import Comparison, Model, Verdict, model_of
-from predictree.model.account import CLEAR
 from predictree.model.outputs import probabilities
 from predictree.model.tree import FloatArray, Node
-from predictree.model.words import words_of
+from predictree.model.words import loss_word, words_of
 
 SCHEMA = 1
 MAX_ROWS = 200  # single rows, for a person to read
 MAX_WORDS = 300  # characters of a parameter
 PACKAGES = ("predictree", "numpy", "scipy", "scikit-learn", "joblib", "numba")
-LOSS_WORDS = {
-    "log_loss": "log loss",
-    "auc": "1 − AUC",
-    "error": "error rate",
-    "brier": "Brier score",
-    "mse": "mean squared error",
-    "mae": "mean absolute error",
-}
 HEADLINES = {
     "earned": "The tree earned its place",
     "lone": "No tree was needed",
@@ -69,14 +60,14 @@ HEADLINES = {
     "worse": "The tree is worse than what it should beat",
 }
 ADVICE = {
-    "earned": "On rows that its models did not see it is clearly better than the best learner "
-    "alone and than one stack of all learners. The regions below are where it differs.",
-    "lone": "No split of the rows was a clear gain. The model is one combination of its learners "
-    "for everybody, and there are no regions to compare.",
-    "untried": "With max_depth=0 no split of the rows was tried. The model is one combination of "
-    "its learners for everybody, and there are no regions to compare.",
-    "unclear": "The difference from simpler models is within the noise. Read the regions as a "
-    "description of the data, not as a proof that they need models of their own.",
+    "earned": "On rows that its models did not see, it is clearly better than simpler models. Its "
+    "regions are where it differs: read what is special in each of them below.",
+    "lone": "No split of the rows was a clear gain, so that one model serves all rows and there "
+    "are no regions to compare. More rows may show some.",
+    "untried": "With max_depth=0 no split of the rows was tried. One model serves all rows, and "
+    "there are no regions to compare.",
+    "unclear": "The difference from simpler models may be chance. Use a simpler one unless the "
+    "regions make sense to you, or give it more rows.",
     "worse": "A simpler model predicts better on rows that neither saw. Use that one, or fit again "
     "with more rows, fewer learners or a smaller depth.",
 }
@@ -140,7 +131,7 @@ def _model(model: Model) -> dict[str, Any]:
     return {
         "task": model.task,
         "loss": name,
-        "loss_words": LOSS_WORDS.get(name, name),
+        "loss_words": loss_word(name),
         "classes": model.class_words,
         "weights": model.settings.parameters.get("weights"),
         "n_features": len(model.schema.columns),
@@ -166,12 +157,7 @@ def _verdict(verdict: Verdict, lone: bool) -> dict[str, Any]:
 
 def verdict_kind(verdict: Verdict, lone: bool) -> str:
     """Return what kind of verdict it is: earned, lone, unclear or worse."""
-    if lone:
-        return "lone"
-    if verdict.earned:
-        return "earned"
-    lost = any(c.gain < -CLEAR * c.error for c in (verdict.stack, verdict.best))
-    return "worse" if lost else "unclear"
+    return "lone" if lone else verdict.kind
 
 
 def _opponent(comparison: Comparison) -> dict[str, Any]:
