@@ -16,6 +16,7 @@
 
     UserWarning
     ├── LearnerFailedWarning                      candidates lost during a fit that went on
+    ├── LeakWarning                               a column is the target itself
     ├── RareClassWarning                          a class with few rows to learn from and to judge
     ├── CheckpointWarning                         a checkpoint that cannot be written any more
     ├── ModelVersionWarning                       a file from another version of scikit-learn
@@ -24,7 +25,8 @@
     └── CompetingEventsWarning                    competing events were taken for censoring
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 from unicodedata import category
@@ -117,6 +119,10 @@ class LearnerFailedWarning(Shown, UserWarning):
     """Some candidates were lost because their learner failed; the fit went on without them."""
 
 
+class LeakWarning(Shown, UserWarning):
+    """A column of X is the target, or says it in other words."""
+
+
 class RareClassWarning(Shown, UserWarning):
     """A class has so few rows that what is learned and judged on them is uncertain."""
 
@@ -150,3 +156,14 @@ def need(module: str, extra: str, purpose: str) -> Any:
         raise MissingExtraError(
             f"{purpose} needs {library}: pip install 'predictree[{extra}]'"
         ) from error
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """Return the names that are most like one that does not exist, or the first few."""
+    known = list(names)
+    lower = {known_name.lower(): known_name for known_name in known}
+    close = [lower[match] for match in get_close_matches(name.lower(), lower, n=3)]
+    if close:
+        return f"did you mean {' or '.join(map(repr, close))}?"
+    shown = ", ".join(map(repr, known[:10]))
+    return f"there is {shown}" + (f" and {len(known) - 10} more" if len(known) > 10 else "")

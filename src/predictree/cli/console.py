@@ -3,11 +3,10 @@
 import json
 import os
 import sys
-from collections.abc import Iterable
-from difflib import get_close_matches
 from io import TextIOWrapper
 from typing import Any, TextIO
 
+from predictree.errors import nearest as nearest
 from predictree.errors import shown
 from predictree.explain.summary import as_json
 
@@ -58,17 +57,6 @@ def size(n_bytes: int) -> str:
         if n_bytes >= scale:
             return f"{n_bytes / scale:.3g} {unit}"
     return f"{n_bytes} bytes"
-
-
-def nearest(name: str, names: Iterable[str]) -> str:
-    """Return the names that are most like one that does not exist, or the first few."""
-    known = list(names)
-    lower = {known_name.lower(): known_name for known_name in known}
-    close = [lower[match] for match in get_close_matches(name.lower(), lower, n=3)]
-    if close:
-        return f"did you mean {' or '.join(map(repr, close))}?"
-    shown = ", ".join(map(repr, known[:10]))
-    return f"there is {shown}" + (f" and {len(known) - 10} more" if len(known) > 10 else "")
 
 
 def _painted(word: str, colour: str, stream: TextIO) -> str:

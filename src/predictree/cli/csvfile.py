@@ -143,8 +143,6 @@ def _check_rows(
             )
         else:
             n_rows += 1
-    if not n_rows:
-        raise InvalidInputError(f"{path} has a header and no rows: there is nothing to read")
     return n_blank
 
 

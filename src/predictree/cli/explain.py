@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> None:
     model = read_model(args)
     file, rows = read_rows(args, model)
     if args.row > len(rows):
-        raise InvalidInputError(f"{file.path} has {len(rows)} rows, and none is number {args.row}")
+        raise InvalidInputError(f"{file.name} has {len(rows)} rows, and none is number {args.row}")
     row = rows[args.row - 1 : args.row]
     with blaming(file):
         explanation = _named(model, explain(model, row))

@@ -28,6 +28,7 @@ from predictree.explain.summary import summarise
 from predictree.learners import PRESETS
 from predictree.losses import LOSSES
 from predictree.model.schema import ROLES
+from predictree.run.clock import seconds_of
 from predictree.run.forecast import Plan
 from predictree.run.memory import bytes_of
 
@@ -168,9 +169,9 @@ def parted(file: TableFile, target: str) -> tuple[Any, Any]:
     """Return the features and the target of a table."""
     names = file.frame.columns
     if target not in names:
-        raise InvalidInputError(f"{file.path} has no column {target!r}: {nearest(target, names)}")
+        raise InvalidInputError(f"{file.name} has no column {target!r}: {nearest(target, names)}")
     if len(names) == 1:
-        raise InvalidInputError(f"{file.path} has no column beside the target {target!r}")
+        raise InvalidInputError(f"{file.name} has no column beside the target {target!r}")
     column = file.frame.get_column(target)
     missing = column.is_null() | (column.is_nan() if column.dtype.is_float() else False)
     if missing.any():
@@ -200,9 +201,20 @@ def labels(file: TableFile, target: Any, task: str) -> Any:
             f"{file.place(0)}: the target {target.name!r} is {target[0]!r}, which is no number: "
             "give --task classification, or another target"
         )
+    if task == "classification" and task_of("auto", target) == "regression":
+        check_few(file, target)
     if target.dtype.is_numeric() or target.dtype == pl.Boolean:
         return target.to_numpy()
     return np.asarray(target.cast(pl.String).to_list(), dtype=str)
+
+
+def check_few(file: TableFile, target: Any) -> None:
+    """Raise for numbers with a fraction: they are no classes."""
+    if target.dtype.is_float() and not bool((target == target.round()).all()):
+        raise InvalidInputError(
+            f"{file.name}: the target {target.name!r} has {target.n_unique()} different numbers, "
+            f"such as {target[0]}, which are no classes: give --task regression"
+        )
 
 
 def check_roles(file: TableFile, roles: list[tuple[str, str]], names: list[str]) -> None:
@@ -210,7 +222,7 @@ def check_roles(file: TableFile, roles: list[tuple[str, str]], names: list[str])
     for name, role in roles:
         if name not in names:
             raise InvalidInputError(
-                f"{file.path} has no feature {name!r} to have the role {role!r}: "
+                f"{file.name} has no feature {name!r} to have the role {role!r}: "
                 f"{nearest(name, names)}"
             )
 
@@ -233,12 +245,11 @@ def validation(text: str) -> int | tuple[float, ...]:
 
 def duration(text: str) -> float:
     """Return seconds: a number of them, or of minutes or hours with m or h behind."""
-    number, unit = (text[:-1], text[-1]) if text[-1:] in UNITS else (text, "s")
     try:
-        seconds = float(number) * UNITS[unit]
-    except ValueError:
-        seconds = -1.0
-    if not 0 <= seconds < float("inf"):
+        seconds = seconds_of("time", text)
+    except InvalidInputError:
+        seconds = float("inf")
+    if seconds == float("inf"):
         raise argparse.ArgumentTypeError(f"{text!r} is no time, such as 90s, 10m or 2h")
     return seconds
 
@@ -263,7 +274,6 @@ def role(text: str) -> tuple[str, str]:
     return name, word
 
 
-UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 OPTIONS: dict[str, dict[str, Any]] = {
     "target": {"required": True, "metavar": "COL", "help": "the column to predict"},
     "output": {

@@ -4,15 +4,17 @@ import argparse
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
+from pathlib import Path
 from typing import Any
 
 import predictree
-from predictree.cli.console import nearest
-from predictree.cli.tables import TableFile, read_table, require_polars
+from predictree.cli.tables import PARQUET, TableFile, read_table, require_polars
 from predictree.errors import DamagedModelError, InvalidInputError, UntrustedTypeError
 from predictree.model import Model
 from predictree.publish.files.archive import summary_of
 
+ZIP = b"PK"
 NAMED = 10  # columns that a message names
 
 
@@ -50,7 +52,20 @@ def naming(path: str) -> Iterator[None]:
             f"it comes from, add {trust}"
         ) from error
     except DamagedModelError as error:
-        raise InvalidInputError(f"{path}: {error}") from error
+        raise InvalidInputError(_no_model(path) or f"{path}: {error}") from error
+
+
+def _no_model(path: str) -> str | None:
+    """Return what to do with a file that is no model at all but a table; None of others."""
+    with Path(path).open("rb") as file:
+        start = file.read(4096)
+    is_text = not start.startswith((ZIP, PARQUET)) and b"\0" not in start
+    if not is_text and not start.startswith(PARQUET):
+        return None
+    return (
+        f"{path} is a table and not a model. The model comes first on the command line; to make "
+        f"one: predictree fit {path} --target COLUMN -o model.tops"
+    )
 
 
 def read_summary(args: argparse.Namespace) -> dict[str, Any]:
@@ -90,23 +105,26 @@ def read_rows(args: argparse.Namespace, model: Model) -> tuple[TableFile, Any]:
     pl = require_polars()
     idle = {c.name for c in columns if not (c.splits or c.is_fitted)}
     absent = [c.name for c in columns if c.name not in file.frame.columns]
-    _check_all_there(file, [name for name in absent if name not in idle])
+    known = {column.name for column in columns}
+    others = [name for name in file.frame.columns if name not in known]
+    _check_all_there(file, [name for name in absent if name not in idle], others)
     frame = file.frame.with_columns([pl.lit(None).alias(name) for name in absent])
     return file, frame.select([c.name for c in columns])
 
 
-def _check_all_there(file: TableFile, lacking: list[str]) -> None:
+def _check_all_there(file: TableFile, lacking: list[str], others: list[str]) -> None:
     """Raise if columns are lacking: name them all, as far as a line has room."""
     if not lacking:
         return
-    hint = nearest(lacking[0], file.frame.columns)
+    close = get_close_matches(lacking[0], others)
+    hint = f"did you mean {close[0]!r}?" if close else "add it"
     if len(lacking) == 1:
         raise InvalidInputError(
-            f"{file.path} has no column {lacking[0]!r}, which the model needs: {hint}"
+            f"{file.name} has no column {lacking[0]!r}, which the model needs: {hint}"
         )
     more = f" and {len(lacking) - NAMED} more" if len(lacking) > NAMED else ""
     raise InvalidInputError(
-        f"{file.path} lacks {len(lacking)} columns that the model needs: "
+        f"{file.name} lacks {len(lacking)} columns that the model needs: "
         f"{', '.join(map(repr, lacking[:NAMED]))}{more}. For the first, {hint}"
     )
 
@@ -115,7 +133,7 @@ def _by_place(file: TableFile, n_columns: int) -> Any:
     """Return the values for a model that was fitted without names."""
     if file.frame.width != n_columns:
         raise InvalidInputError(
-            f"{file.path} has {file.frame.width} columns, and the model was fitted on {n_columns} "
+            f"{file.name} has {file.frame.width} columns, and the model was fitted on {n_columns} "
             "without names: give these columns, in the same order"
         )
     return file.frame.to_numpy()

@@ -21,6 +21,7 @@ WORDS = """\
   predictree predict model.tops new.csv                    CSV on stdout
   predictree predict model.tops new.csv -o answers.parquet
   predictree predict model.tops new.csv | head -5
+  cat new.csv | predictree predict model.tops -
 
 A row of answers for every row of the table, in its order: the value, or the class and the
 probability of every class. Columns that the model does not know are left out."""
@@ -30,7 +31,9 @@ def add_to(commands: Any) -> None:
     """Add the command."""
     parser = add_command(commands, "predict", "let a model answer for new rows", WORDS, run)
     add_model(parser)
-    parser.add_argument("data", metavar="DATA", help="a CSV, CSV.gz or Parquet file")
+    parser.add_argument(
+        "data", metavar="DATA", help="a CSV, CSV.gz or Parquet file, or - for standard input"
+    )
     parser.add_argument(
         "-o", "--output", metavar="OUT", help=f"file to write, {', '.join(WRITTEN)}"
     )
@@ -41,6 +44,7 @@ def add_to(commands: Any) -> None:
         "=, +, - or @; by default such a label gets a ' in front",
     )
     add_reading(parser)
+    parser.set_defaults(empty=True)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -50,7 +54,8 @@ def run(args: argparse.Namespace) -> None:
     file, rows = read_rows(args, model)
     pl = require_polars()
     with blaming(file):
-        parts = [answers(model, rows[i : i + AT_ONCE]) for i in range(0, len(rows), AT_ONCE)]
+        starts = range(0, max(len(rows), 1), AT_ONCE)
+        parts = [answers(model, rows[i : i + AT_ONCE]) for i in starts]
     write_table(pl.concat(parts), args.output, args.raw_text)
     if args.output is not None:
         tell(f"wrote {len(rows)} answers to {args.output}")

@@ -61,4 +61,7 @@ def _check_data(args: argparse.Namespace) -> None:
     if args.data is None and (args.target is not None or args.rows):
         raise InvalidInputError("--target and --rows are about --data: give that, too")
     if args.data is not None and args.target is None and not args.rows:
-        raise InvalidInputError("--data without --target or --rows is for nothing: give either")
+        raise InvalidInputError(
+            "--data needs --target COL, to judge the regions on its rows, or --rows N, to show the "
+            "first N of them"
+        )

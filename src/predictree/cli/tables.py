@@ -1,16 +1,17 @@
 """Tables in files: CSV, gzipped CSV and Parquet, read and written with polars."""
 
 import argparse
+import atexit
 import gzip
 import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from tempfile import TemporaryFile
+from tempfile import TemporaryDirectory, TemporaryFile
 from typing import Any
 
 from predictree.cli.console import tell, warn
@@ -21,6 +22,7 @@ from predictree.model.words import cell
 MISSING = ("", "NA", "N/A", "NaN", "nan", "NULL", "null")
 LOOKED_AT = 10_000  # rows that tell what a column is, unless a later one contradicts
 PARQUET = b"PAR1"
+STDIN, SPOKEN = "-", "standard input"
 WRITTEN = (".csv", ".csv.gz", ".parquet")
 NAMED = 5  # columns that a message names
 AT_ONCE = 100_000  # rows that are written at a time
@@ -33,12 +35,16 @@ class TableFile:
     path: Path
     frame: Any
     layout: Layout | None = None
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", self.name or str(self.path))
 
     def place(self, row: int) -> str:
         """Return where a row stands, for a message; rows count from 0."""
         if self.layout is None:
-            return f"{self.path}, row {row + 1}"
-        return f"{self.path}, line {line_of(self.path, self.layout.sep, row)}"
+            return f"{self.name}, row {row + 1}"
+        return f"{self.name}, line {line_of(self.path, self.layout.sep, row)}"
 
 
 @contextmanager
@@ -47,11 +53,12 @@ def blaming(file: TableFile) -> Iterator[None]:
     try:
         yield
     except (PredictreeError, ValueError) as error:
-        raise InvalidInputError(f"{file.path}: {error}") from error
+        raise InvalidInputError(f"{file.name}: {error}") from error
 
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
     """Add the options that say how a CSV file is to be read."""
+    parser.set_defaults(empty=False)  # whether a table without rows will do
     for name, how in READING.items():
         parser.add_argument(f"--{name}", **how)
 
@@ -89,17 +96,38 @@ def read_table(args: argparse.Namespace, texts: Sequence[str] = ()) -> TableFile
     texts : sequence of str
         Columns that are text, even if this file has nothing but numbers there.
     """
-    path = Path(args.data)
     require_polars()
+    if args.data != STDIN:
+        return _read(Path(args.data), args, texts)
+    path = Path(atexit_folder()) / "table"
+    path.write_bytes(sys.stdin.buffer.read())
+    try:
+        file = _read(path, args, texts)
+    except InvalidInputError as error:
+        raise InvalidInputError(str(error).replace(str(path), SPOKEN)) from error
+    return replace(file, name=SPOKEN)
+
+
+def atexit_folder() -> str:
+    """Return a folder that is gone when the command ends."""
+    folder = TemporaryDirectory()
+    atexit.register(folder.cleanup)
+    return folder.name
+
+
+def _read(path: Path, args: argparse.Namespace, texts: Sequence[str]) -> TableFile:
     if not path.exists():
         raise InvalidInputError(f"{path}: there is no such file")
     if not path.is_file():
         raise InvalidInputError(f"{path} is not a file: give a CSV or Parquet file")
     if not path.stat().st_size:
         raise InvalidInputError(f"{path} is empty: give a table with a header and rows")
-    with path.open("rb") as file:
-        is_parquet = file.read(len(PARQUET)) == PARQUET
-    return _parquet(path) if is_parquet else _csv(path, args.sep, args.missing, texts)
+    with path.open("rb") as content:
+        is_parquet = content.read(len(PARQUET)) == PARQUET
+    file = _parquet(path) if is_parquet else _csv(path, args.sep, args.missing, texts)
+    if not len(file.frame) and not args.empty:
+        raise InvalidInputError(f"{path} has a header and no rows: there is nothing to read")
+    return file
 
 
 def _parquet(path: Path) -> TableFile:
@@ -108,8 +136,6 @@ def _parquet(path: Path) -> TableFile:
         frame = pl.read_parquet(path)
     except pl.exceptions.PolarsError as error:
         raise InvalidInputError(f"{path} is damaged ({error}): copy or write it again") from error
-    if not len(frame):
-        raise InvalidInputError(f"{path} has columns and no rows: there is nothing to read")
     return TableFile(path, frame)
 
 
@@ -159,8 +185,8 @@ def _with_numbers(file: TableFile, texts: Sequence[str]) -> TableFile:
         elif pointed.drop_nulls().len() > 0.5 * column.drop_nulls().len():
             _warn_of_text(file, column, int(words[0]))
     if with_comma:
-        tell(f"{file.path}: decimal commas in {_listed(with_comma)}")
-    return TableFile(file.path, file.frame.with_columns(numbers), file.layout)
+        tell(f"{file.name}: decimal commas in {_listed(with_comma)}")
+    return replace(file, frame=file.frame.with_columns(numbers))
 
 
 def _as_numbers(column: Any, comma: bool) -> Any:
@@ -215,8 +241,8 @@ def write_table(frame: Any, output: str | None, raw: bool = False) -> None:
     if not (raw or (output or "").endswith(".parquet")):
         frame = _safe(frame)
     if output is None:
-        for i, part in enumerate(frame.iter_slices(AT_ONCE)):
-            sys.stdout.write(part.write_csv(include_header=i == 0))
+        for start in range(0, max(len(frame), 1), AT_ONCE):
+            sys.stdout.write(frame[start : start + AT_ONCE].write_csv(include_header=not start))
     elif output.endswith(".parquet"):
         frame.write_parquet(output)
     elif output.endswith(".gz"):

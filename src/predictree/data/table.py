@@ -1,5 +1,6 @@
 """From what a user hands over to arrays: checked features, labels and weights."""
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,10 +11,12 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
-from predictree.errors import InvalidInputError
+from predictree.errors import InvalidInputError, LeakWarning
 from predictree.model.outputs import Labels
-from predictree.model.schema import Schema, is_frame
+from predictree.model.schema import Schema, is_frame, is_missing
 from predictree.model.tree import FloatArray, IntArray
+
+FEWEST = 10  # rows from which on a column that equals the target is no chance
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,11 @@ def read_table(
     estimator: Any,
 ) -> Table:
     """Check and encode training data; rows of weight zero are as good as absent."""
+    if hasattr(X, "shape") and len(X.shape) == 2 and not X.shape[0]:
+        raise InvalidInputError(
+            f"X has no rows to learn from: Found array with 0 sample(s) (shape={X.shape}) while a "
+            "minimum of 1 is required"
+        )
     known = X if is_frame(X) else numbers_of(X, estimator)
     schema = Schema.of(known, roles)
     features = schema.encode(known if schema.reads(known) else numbers_of(known, estimator))
@@ -75,7 +83,9 @@ def read_table(
     if task == "classification":
         classes, labels = encode_classes(labels)
     mass = None if weight is None else weight[kept]
-    return Table(features, labels, mass, classes, kept, n_given, schema.spanning(features))
+    found = Table(features, labels, mass, classes, kept, n_given, schema.spanning(features))
+    warn_of_leaks(found)
+    return found
 
 
 def never_missing(table: Table) -> tuple[int, ...]:
@@ -87,11 +97,16 @@ def never_missing(table: Table) -> tuple[int, ...]:
     )
 
 
-def numbers_of(X: Any, estimator: Any) -> FloatArray:
-    """Return a table of numbers as an array of floats."""
+def numbers_of(X: Any, estimator: Any, least: int = 1) -> FloatArray:
+    """Return a table of numbers, of so many rows at least, as an array of floats."""
     try:
         floats: FloatArray = check_array(
-            X, dtype=np.float64, ensure_all_finite=False, estimator=estimator, input_name="X"
+            X,
+            dtype=np.float64,
+            ensure_all_finite=False,
+            ensure_min_samples=least,
+            estimator=estimator,
+            input_name="X",
         )
     except ValueError as error:
         if "could not convert" in str(error):
@@ -128,19 +143,78 @@ def check_weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray | 
 def check_labels(y: Any, X: FloatArray) -> Labels:
     """Return the class labels as a flat array, as long as X."""
     labels: Labels = column_or_1d(y, warn=True)
+    refuse_missing(labels)
     assert_all_finite(labels, input_name="y")
-    check_classification_targets(labels)
+    try:
+        check_classification_targets(labels)
+    except ValueError as error:
+        raise InvalidInputError(
+            f"y has {len(np.unique(labels))} different numbers, such as {labels[0]:.6g}, which are "
+            f"no classes: use ToPsRegressor ({error})"
+        ) from error
     check_consistent_length(X, labels)
     return labels
 
 
 def check_values(y: Any, X: FloatArray) -> FloatArray:
     """Return the real labels as a flat array of finite floats, as long as X."""
-    values: FloatArray = check_array(
-        column_or_1d(y, warn=True), dtype=np.float64, ensure_2d=False, input_name="y"
-    )
+    given = column_or_1d(y, warn=True)
+    refuse_missing(given)
+    if text := _first_text(given):
+        raise InvalidInputError(
+            f"y holds text, such as {text!r}, which is no number: use ToPsClassifier for classes, "
+            "or make it numbers"
+        )
+    values: FloatArray = check_array(given, dtype=np.float64, ensure_2d=False, input_name="y")
     check_consistent_length(X, values)
     return values
+
+
+def refuse_missing(labels: NDArray[Any]) -> None:
+    """Raise for labels without a value, with their number and the first of their rows."""
+    absent = labels != labels  # NaN alone differs from itself
+    if labels.dtype == object:
+        absent = np.array([is_missing(label) for label in labels], dtype=bool)
+    if np.any(absent):
+        raise InvalidInputError(
+            f"y is missing (None or NaN) in {absent.sum()} of {len(labels)} rows, first in row "
+            f"{absent.argmax()}: leave these rows out. Input y contains NaN"
+        )
+
+
+def _first_text(labels: NDArray[Any]) -> str | None:
+    """Return the first label that is text and no number."""
+    for label in labels.tolist() if labels.dtype.kind in "UO" else ():
+        try:
+            float(label)
+        except (TypeError, ValueError):
+            return str(label)
+    return None
+
+
+def warn_of_leaks(table: "Table") -> None:
+    """Warn of a column that is the target itself, or says it in other words."""
+    names = [c.name for c in table.schema.columns if c.splits or c.is_fitted]
+    places = [j for j, c in enumerate(table.schema.columns) if c.splits or c.is_fitted]
+    found = [n for n, j in zip(names, places, strict=True) if _tells(table.X[:, j], table)]
+    if found and len(table.y) >= FEWEST:
+        warnings.warn(
+            f"column {found[0]!r} of X is the target itself: the model will do nothing but repeat "
+            "it. Drop this column, or set feature_roles={" + repr(found[0]) + ": 'ignore'}",
+            LeakWarning,
+            stacklevel=4,
+        )
+
+
+def _tells(column: FloatArray, table: "Table") -> bool:
+    """Whether a column is the target, or has one value for each class."""
+    if table.classes is None:
+        return bool(np.array_equal(column, table.y) and np.ptp(column) > 0)
+    values, codes = np.unique(column, return_inverse=True)
+    if len(values) != len(table.classes):
+        return False
+    pairs = np.unique(np.column_stack([codes, table.y]), axis=0)
+    return len(pairs) == len(values)
 
 
 def encode_classes(labels: Labels) -> tuple[Labels, IntArray]:

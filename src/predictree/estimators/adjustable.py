@@ -1,6 +1,6 @@
 """The parameters of trees of predictors, with those of their learners."""
 
-from abc import ABCMeta, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
@@ -8,13 +8,14 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
 from predictree.errors import InvalidInputError
+from predictree.estimators.parameters import Suggesting
 from predictree.learners import resolve_learners
 from predictree.learners.presets import is_named
 from predictree.losses import Loss
 from predictree.model.outputs import Labels
 
 
-class Adjustable(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
+class Adjustable(BaseEstimator, metaclass=Suggesting):  # type: ignore[misc]
     """What classifier and regressor are told: every parameter but the labels' own."""
 
     _task: ClassVar[str]

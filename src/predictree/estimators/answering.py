@@ -160,7 +160,7 @@ class Answering:
     def _features(self, X: Any) -> FloatArray:
         """Return a table as codes, after the checks that scikit-learn wants of an estimator."""
         check_is_fitted(self)
-        given = X if self.schema_.reads(X) else numbers_of(X, self)
+        given = X if self.schema_.reads(X) else numbers_of(X, self, least=0)
         validate_data(self, X, reset=False, skip_check_array=True)
         return self.model_.encode(given)
 

@@ -17,6 +17,7 @@ from predictree.estimators.fitting import Grown, Task
 from predictree.estimators.forecast import forecast
 from predictree.estimators.freezing import fitted, frozen
 from predictree.estimators.identity import identity_of
+from predictree.estimators.parameters import limit_of, timeout_of
 from predictree.estimators.preparing import prepared
 from predictree.estimators.recipes import way_of
 from predictree.estimators.reference import rival_of
@@ -149,7 +150,7 @@ class TreesOfPredictors(CallbackSupportMixin, Answering, Adjustable):  # type: i
         watcher = self._watcher(task, before, context)
         with (
             closing(self._journal(task, begun, len(before), problem)) as journal,
-            Executor(self.n_jobs, task.clock, self.learner_timeout) as executor,
+            Executor(self.n_jobs, task.clock, timeout_of(self)) as executor,
         ):
             fits = Fits(problem.shared(executor), executor, journal)
             growths: list[Growth] = []
@@ -189,7 +190,7 @@ class TreesOfPredictors(CallbackSupportMixin, Answering, Adjustable):  # type: i
         if self.verbose == 1:
             watchers.append(Lines(task.table.schema.columns, tree, task.start))
         if self.verbose > 1:
-            watchers.append(LiveLine(tree, task.start, self.time_limit))
+            watchers.append(LiveLine(tree, task.start, limit_of(self)))
         if context is not None:
 
             def so_far(growth: Growth) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from sklearn.base import clone
 from predictree.data.partition import Partition
 from predictree.errors import NoPredictorError
 from predictree.estimators.fitting import Task
-from predictree.estimators.parameters import check_validation
+from predictree.estimators.parameters import check_validation, limit_of
 from predictree.estimators.portfolio import portfolio
 from predictree.estimators.preparing import is_imputed, prepared
 from predictree.estimators.recipes import recipe_of, way_of
@@ -137,7 +137,7 @@ def forecast(estimator: Any, data: dict[str, Any], fit_params: dict[str, Any]) -
         workers=effective_n_jobs(twin.n_jobs),
         table=task.table.X.nbytes,
         prepared=read,
-        limit=inf if twin.time_limit is None else twin.time_limit,
+        limit=inf if (limit := limit_of(twin)) is None else limit,
         **_depth_of(task.recipe, len(parts.train)),
     )
     whole = course.forecasts()

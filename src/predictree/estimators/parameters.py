@@ -1,6 +1,8 @@
 """Checks of an estimator's parameters, with errors that say what to give instead."""
 
+from abc import ABCMeta
 from collections.abc import Mapping
+from inspect import Signature, signature
 from numbers import Integral, Real
 from os import PathLike
 from threading import TIMEOUT_MAX
@@ -9,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from predictree.data.partition import are_splits, check_fractions, is_splitter
-from predictree.errors import InvalidInputError
+from predictree.errors import InvalidInputError, nearest
 from predictree.grow.methods import WAYS
 from predictree.grow.rows import Limits
 from predictree.model.schema import Column, Schema
 from predictree.run.checkpoint import Checkpoint
+from predictree.run.clock import seconds_of
 from predictree.run.memory import bytes_of
 
 PAPER: dict[str, Any] = {
@@ -42,6 +45,29 @@ COUNTS = {
 PROOF, PROOF_BELOW = 2.5, 1.0
 
 
+class Suggesting(ABCMeta):
+    """Makes estimators that know which parameter was meant by a name that is none of theirs."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        """Make an estimator, or say which parameter there is."""
+        known = list(cls.__signature__.parameters)
+        for name in kwargs:
+            if name not in known:
+                hint = cls._hint(name, known)
+                raise TypeError(f"{cls.__name__} has no parameter {name!r}: {hint}")
+        return super().__call__(*args, **kwargs)
+
+    @property
+    def __signature__(cls) -> Signature:
+        """What the estimator takes, for help and editors."""
+        taken = signature(cls.__init__)  # type: ignore[misc]
+        return taken.replace(parameters=[p for p in taken.parameters.values() if p.name != "self"])
+
+    def _hint(cls, name: str, known: list[str]) -> str:
+        """Return what to write instead."""
+        return nearest(name, known)
+
+
 def limits_of(model: Any) -> Limits:
     """Check the parameters that bear on how a tree grows; return its limits."""
     check_choice("weights", model.weights, tuple(WAYS))
@@ -50,15 +76,13 @@ def limits_of(model: Any) -> Limits:
         check_number(name, getattr(model, name), Integral, least)
     for name in ("min_gain", "shrinkage"):
         check_number(name, getattr(model, name), Real, 0)
-    if model.time_limit is not None:
-        check_number("time_limit", model.time_limit, Real, 0)
-    if model.learner_timeout is not None:
-        check_number("learner_timeout", model.learner_timeout, Real, 0)
-        if not 0 < model.learner_timeout <= TIMEOUT_MAX:
-            raise InvalidInputError(
-                f"learner_timeout={model.learner_timeout!r}: it must be a time above zero, or "
-                "None for no limit"
-            )
+    limit_of(model)
+    timeout = timeout_of(model)
+    if timeout is not None and not 0 < timeout <= TIMEOUT_MAX:
+        raise InvalidInputError(
+            f"learner_timeout={model.learner_timeout!r}: it must be a time above zero, or None for "
+            "no limit"
+        )
     if model.memory_limit is not None:
         bytes_of(model.memory_limit)
     if model.max_depth is not None:
@@ -81,6 +105,17 @@ def limits_of(model: Any) -> Limits:
         min_samples_val=model.min_samples_val,
         min_gain=model.min_gain,
     )
+
+
+def limit_of(model: Any) -> float | None:
+    """Return the seconds that a fit may take; None for any."""
+    return None if model.time_limit is None else seconds_of("time_limit", model.time_limit)
+
+
+def timeout_of(model: Any) -> float | None:
+    """Return the seconds that one fit of a slow learner may take; None for any."""
+    given = model.learner_timeout
+    return None if given is None else seconds_of("learner_timeout", given)
 
 
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:

@@ -16,7 +16,14 @@ from predictree.data.table import Table, read_table
 from predictree.errors import RareClassWarning
 from predictree.estimators.adjustable import Adjustable
 from predictree.estimators.fitting import Imputations, Task
-from predictree.estimators.parameters import check_choice, check_number, check_validation, limits_of
+from predictree.estimators.parameters import (
+    check_choice,
+    check_number,
+    check_validation,
+    limit_of,
+    limits_of,
+    timeout_of,
+)
 from predictree.estimators.parts import partitions
 from predictree.estimators.portfolio import portfolio, within_memory
 from predictree.estimators.recipes import directions_in, recipe_of, way_of
@@ -56,7 +63,7 @@ def prepared(
     learners, loss = portfolio(estimator, named, table, drawn[0][1], groups, fit_params)
     share = 1.0 if partition is not None else train_share(check_validation(estimator.validation))
     learners, refused = within_memory(estimator, learners, table, drawn[0][1], share)
-    split_up = partitions(estimator, table, partition, groups)
+    split_up, limit = partitions(estimator, table, partition, groups), limit_of(estimator)
     n_trees = len(split_up) * len(drawn)
     task = Task(
         table=table,
@@ -72,7 +79,7 @@ def prepared(
         n_trees=n_trees,
         entropy=entropy,
         start=start,
-        clock=FOREVER if estimator.time_limit is None else Clock(start + estimator.time_limit),
+        clock=FOREVER if limit is None else Clock(start + limit),
         checkpoint=checkpoint,
     )
     _check_running(estimator, task)
@@ -82,7 +89,7 @@ def prepared(
 def _check_running(estimator: Adjustable, task: Task) -> None:
     """Try what may be refused once the first tree begins: before a checkpoint is written."""
     task.problem(0, way_of(estimator).pools)
-    with Executor(estimator.n_jobs, task.clock, estimator.learner_timeout):
+    with Executor(estimator.n_jobs, task.clock, timeout_of(estimator)):
         pass
     if task.checkpoint is not None:
         need_skops()

@@ -16,6 +16,7 @@ from joblib import effective_n_jobs
 
 from predictree.estimators.fitting import Task
 from predictree.estimators.freezing import frozen
+from predictree.estimators.parameters import timeout_of
 from predictree.estimators.recipes import way_of
 from predictree.grow.algorithm import argmin
 from predictree.grow.finish import best_of
@@ -119,7 +120,7 @@ def tried(estimator: Any, task: Task) -> Tried:
     problem = problem_of(estimator, task)
     with (
         muted_warnings(),
-        Executor(estimator.n_jobs, learner_timeout=estimator.learner_timeout) as executor,
+        Executor(estimator.n_jobs, learner_timeout=timeout_of(estimator)) as executor,
     ):
         fits, meter = Fits(problem.shared(executor), executor), Meter(executor)
         with meter("all"):

@@ -250,6 +250,12 @@ def columns_of(X: Any) -> list[tuple[str, Any]]:
     return [(str(name), frame.get_column(name)) for name in frame.columns]
 
 
+REMEDIES = {
+    "Period": "make them dates, .dt.to_timestamp()",
+    "complex": "give their real and imaginary parts as two columns",
+}
+
+
 def look_at(name: str, values: Any) -> Column:
     """Return what a column is."""
     import narwhals as nw  # noqa: PLC0415 -- an extra
@@ -261,7 +267,7 @@ def look_at(name: str, values: Any) -> Column:
         return Column(name, "number" if dtype == nw.Duration else "date")
     if isinstance(dtype, nw.Enum):  # an ordered category of pandas is one, too
         return Column(name, "ordered", tuple(dtype.categories))
-    known = [value for value in values.unique().to_list() if not _is_missing(value)]
+    known = [value for value in _different(name, values) if not is_missing(value)]
     if all(isinstance(value, Real | np.bool_) for value in known):
         return Column(name)
     if all(isinstance(value, dt.date | np.datetime64) for value in known):
@@ -269,13 +275,29 @@ def look_at(name: str, values: Any) -> Column:
     if all(isinstance(value, str) for value in known):
         return Column(name, "category", tuple(sorted(known)))
     kinds = " and ".join(sorted({type(value).__name__ for value in known}))
+    if " and " not in kinds:
+        raise InvalidInputError(
+            f"X column {name!r} holds values of type {kinds}, which are neither numbers, text nor "
+            f"dates: {REMEDIES.get(kinds, f'make them text, X[{name!r}].astype(str)')}"
+        )
     raise InvalidInputError(
         f"X column {name!r} mixes values of type {kinds}: make them all numbers or all text, for "
         f"instance X[{name!r}].astype(str)"
     )
 
 
-def _is_missing(value: Any) -> bool:
+def _different(name: str, values: Any) -> list[Any]:
+    """Return the different values of a column; raise if they are lists or the like."""
+    try:
+        return list(values.unique().to_list())
+    except TypeError as error:
+        kind = type(next(v for v in values.to_list() if not is_missing(v))).__name__
+        raise InvalidInputError(
+            f"X column {name!r} holds values of type {kind}: give a column for each of their parts"
+        ) from error
+
+
+def is_missing(value: Any) -> bool:
     """Whether a value is None, NaN, NaT or NA, of any library."""
     return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
 
@@ -289,8 +311,9 @@ def encode_column(column: Column, values: Any) -> FloatArray:
     code = {level: float(i) for i, level in enumerate(column.levels)}
     unseen = UNSEEN if column.is_category else np.nan
     given = values.to_list()
-    encoded = np.array([np.nan if _is_missing(v) else code.get(v, unseen) for v in given])
-    if column.levels and not any(isinstance(v, str) or _is_missing(v) for v in given):
+    encoded = np.array([np.nan if is_missing(v) else code.get(v, unseen) for v in given])
+    words = any(isinstance(level, str) for level in column.levels)
+    if words and not any(isinstance(v, str) or is_missing(v) for v in given):
         raise InvalidInputError(
             f"X column {column.name!r} held text when the model was fitted and does not now: give "
             f"levels such as {column.levels[0]!r}"
@@ -306,7 +329,7 @@ def _numbers(name: str, values: Any) -> FloatArray:
     try:
         if values.dtype.is_numeric() or values.dtype == nw.Boolean:
             return np.asarray(values.cast(nw.Float64).to_numpy(), dtype=np.float64)
-        return np.array([np.nan if _is_missing(v) else float(v) for v in values.to_list()])
+        return np.array([np.nan if is_missing(v) else float(v) for v in values.to_list()])
     except (TypeError, ValueError) as error:
         raise InvalidInputError(
             f"X column {name!r} held numbers when the model was fitted and does not now ({error})"
@@ -326,7 +349,7 @@ def _days(name: str, values: Any) -> FloatArray:
 
 def _moment(value: Any) -> Any:
     """Return a date or time without its zone, as of Greenwich; None if it is missing."""
-    if _is_missing(value):
+    if is_missing(value):
         return None
     offset = value.utcoffset() if getattr(value, "tzinfo", None) is not None else None
     return value if offset is None else value.replace(tzinfo=None) - offset

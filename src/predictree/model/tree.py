@@ -302,7 +302,7 @@ class Tree:
         for i, predictor in enumerate(self.predictors):
             weight = self.weight_by_leaf(i)[leaf]
             rows = np.flatnonzero(weight)
-            if rows.size == len(X):
+            if rows.size == len(X) > 0:
                 total += weight[:, None] * predictor.scores(X)
             elif rows.size:
                 total[rows] += weight[rows, None] * predictor.scores(X[rows])

@@ -1,6 +1,7 @@
 """ToPsSurvival: trees of predictors for the probability of an event by each of several horizons."""
 
 import warnings
+from inspect import signature
 from typing import Any, Self
 
 import numpy as np
@@ -13,9 +14,10 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 
 from predictree.data.partition import in_short
 from predictree.data.table import check_weights, numbers_of
-from predictree.errors import CompetingEventsWarning, InvalidInputError
+from predictree.errors import CompetingEventsWarning, InvalidInputError, nearest
 from predictree.estimators.account import settings_of
 from predictree.estimators.classifier import ToPsClassifier
+from predictree.estimators.parameters import Suggesting
 from predictree.estimators.survival.metrics import concordance_index
 from predictree.estimators.survival.outcome import (
     CENSORED,
@@ -36,7 +38,7 @@ HORIZON = "log(horizon)"  # the further feature of a shared tree
 COMPETING = ("censoring", "event", "class")
 
 
-class ToPsSurvival(BaseEstimator):  # type: ignore[misc]
+class ToPsSurvival(BaseEstimator, metaclass=Suggesting):  # type: ignore[misc]
     """Trees of Predictors for survival: the probability of an event by each of several horizons.
 
     At a horizon t a row has had the event, has not, or was censored before and is not known. Those
@@ -99,6 +101,13 @@ class ToPsSurvival(BaseEstimator):  # type: ignore[misc]
         self.shared_tree = shared_tree
         self.competing = competing
 
+    @classmethod
+    def _hint(cls, name: str, known: list[str]) -> str:
+        """Return what to write instead of a parameter that is the classifier's."""
+        if name in signature(ToPsClassifier).parameters:
+            return f"give it to the classifier, estimator=ToPsClassifier({name}=...)"
+        return nearest(name, known)
+
     def fit(
         self, X: Any, y: Any, sample_weight: ArrayLike | None = None, **fit_params: Any
     ) -> Self:
@@ -111,7 +120,8 @@ class ToPsSurvival(BaseEstimator):  # type: ignore[misc]
         X : array-like or DataFrame of shape (n_samples, n_features)
             As in `ToPsClassifier`.
         y : structured array, frame or array of shape (n_samples, 2), or pair of arrays
-            First the event (0 or False where censored), then the time, as in scikit-survival.
+            The event (0 or False where censored) and the time, in this order, as in
+            scikit-survival. Columns by such names as ``event`` and ``time`` have no order.
         sample_weight : array-like of shape (n_samples,), optional
             Multiplied with the weights against censoring, and used where these are estimated.
         **fit_params : dict

@@ -16,6 +16,12 @@ from predictree.errors import CensoringWarning, InvalidInputError
 from predictree.model.tree import BoolArray, FloatArray, IntArray
 
 CENSORED = 0
+EVENTS = {"event", "events", "status", "cause", "died", "death", "dead", "observed"}
+TIMES = {"time", "times", "duration", "days", "months", "years", "futime"}
+HINT = (
+    "Events come before times in an array or a pair; in a frame with the columns 'event' and "
+    "'time' the order does not matter"
+)
 MIN_CHANCE = 0.05  # no row stands for more than twenty
 
 
@@ -148,7 +154,10 @@ def read_outcome(y: Any) -> Outcome:
 def _columns(y: Any) -> tuple[Any, Any]:
     names = getattr(getattr(y, "dtype", None), "names", None) or getattr(y, "columns", None)
     if names is not None and len(names) == 2:
-        return y[names[0]], y[names[1]]
+        first, second = names
+        if str(first).lower() in TIMES or str(second).lower() in EVENTS:
+            first, second = second, first
+        return y[first], y[second]
     if names is None and isinstance(y, tuple) and len(y) == 2:
         return y
     table: NDArray[Any] = np.asarray(y) if names is None else np.empty(0)
@@ -156,8 +165,8 @@ def _columns(y: Any) -> tuple[Any, Any]:
         return table[:, 0], table[:, 1]
     found = f"fields {list(names)}" if names is not None else f"shape {table.shape}"
     raise InvalidInputError(
-        f"y has {found}: give event and time, in this order, as a structured array with two "
-        "fields, a frame or array with two columns, or a pair of arrays"
+        f"y has {found}: give a frame with the columns 'event' and 'time', or event and time, in "
+        "this order, as a structured array with two fields, an array with two columns, or a pair"
     )
 
 
@@ -166,13 +175,13 @@ def _check_event(event: Any) -> IntArray:
     if codes.ndim != 1 or codes.dtype.kind not in "biuf":
         raise InvalidInputError(
             f"the events in y have shape {codes.shape} and type {codes.dtype}: give one code a "
-            "row, 0 or False for censored and 1 or True for the event, and put them before times"
+            f"row, 0 or False for censored and 1 or True for the event. {HINT}"
         )
     strange = ~np.isfinite(codes) | (codes < 0) | (codes != np.floor(codes))
     if strange.any():
         raise InvalidInputError(
             f"the events in y hold {codes[strange][0]}: use 0 for censored, 1 for the event, and "
-            "2, 3, … for competing ones; events come before times"
+            f"2, 3, … for competing ones. {HINT}"
         )
     return codes.astype(np.int64)
 
