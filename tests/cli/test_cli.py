@@ -534,7 +534,7 @@ def test_all_columns_that_are_lacking_are_named(capsys, fitted, here):
 def test_a_model_that_is_none_is_told(capsys, fitted, here):
     assert run(capsys, "show", "m")[2] == "error: m: there is no such file\n"
     assert run(capsys, "show", here)[2] == f"error: {here} cannot be read (Is a directory)\n"
-    Path("m").write_text("no model")
+    Path("m").write_bytes(b"PK\0no model")
     code, _, err = run(capsys, "predict", "m", fitted / "t.csv")
     assert code == 1
     assert err.startswith("error: m: the file cannot be read as a model")
@@ -690,7 +690,7 @@ def test_a_report_on_data_with_rows(capsys, fitted, here, model, target):
     ("argv", "message"),
     [
         (["--target", "effect"], "--target and --rows are about --data"),
-        (["--data", "t.csv"], "--data without --target or --rows is for nothing"),
+        (["--data", "t.csv"], "--data needs --target COL"),
         (["--data", "t.csv", "--target", "efect"], "did you mean 'effect'"),
         (["--data", "no.csv", "--rows", "1"], "no.csv: there is no such file"),
         (["-o", "no/r.html"], "there is no folder no"),

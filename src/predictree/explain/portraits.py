@@ -11,6 +11,7 @@ import numpy as np
 from predictree.explain.additive import AdditiveTree, Shape
 from predictree.explain.census import functions_of
 from predictree.explain.coefficients import tree_with
+from predictree.explain.marginal import marginal
 from predictree.explain.panels import target_of
 from predictree.model import Model, Segment, model_of
 from predictree.model.tree import NONE, FloatArray
@@ -21,7 +22,8 @@ NOTABLE = 0.1  # of the strongest term's size: how large a difference is told
 SURE = 2.0  # standard errors that a difference needs
 HARDLY, LESS, MORE = 0.25, 0.8, 1.25  # as strong as for all rows: what is not told as another shape
 TOLD = 0.3  # of the largest change: what is told of the other end
-REVERSED = -0.3  # correlation of two curves
+REVERSED = -0.3  # correlation of two curves below which one goes the other way
+SAME = 0.9  # and from which on they have one shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +127,8 @@ def portraits(fitted: Any, *, tree: int = 0, target: Any = None) -> Portraits:
 
     Notes
     -----
-    A difference is told if it is at least two of its standard errors and a tenth of what the
+    Pairs count for both of their features, averaged over the other one's values in the region. A
+    difference is told if it is at least two of its standard errors and a tenth of what the
     strongest term adds. A term matters twice as much if its standard deviation over the region's
     rows is twice that of the curve of all rows over the same rows.
     """
@@ -180,9 +183,9 @@ def _difference(
     read: AdditiveTree, leaf: int, term: int, k: int, scale: float
 ) -> tuple[float, Remark] | None:
     """Return the size of a difference and what it is; None if it is small or may be chance."""
-    shape = read.shape(leaf, term)
+    shape = marginal(read, leaf, term)
     mass = shape.share.sum()
-    if not mass or read.source(leaf, term) == 0:
+    if not mass:
         return None
     weight = shape.share / mass
     change, error = shape.change[:, k], shape.change_error[:, k]
@@ -204,6 +207,8 @@ def _words(name: str, ratio: float, alike: float, shape: Shape, k: int, its: flo
         return f"{name} hardly matters"
     if alike < REVERSED:
         return f"{name} works the other way round"
+    if alike < SAME:
+        return _moves(name, shape, k)
     if ratio > MORE:
         return f"{name} matters {_times(ratio)} as much"
     if ratio < LESS:
