@@ -47,7 +47,7 @@ from predictree.run.measuring import nested_samples
 DEPTH = 3  # of the tree that is looked at where max_depth does not say
 COPIES = 3  # of X, its own included, at the peak of a fit; see `benchmarks/speed.py`
 CHEAPER = 0.95  # of the time or the memory, below which a setting is worth a line
-FEW = 3  # times the largest sample: fewer rows are not worth to grow on it
+FEW = 2  # times the largest sample: fewer rows are not worth to grow on it
 CONVINCED = -1e9  # standard errors: a demand that every split meets
 
 
@@ -192,11 +192,14 @@ class Samples:
     task : Task
     parts : Partition
         Of the first tree.
+    looks : int
+        At most so many of them are grown on.
     """
 
     estimator: Any
     task: Task
     parts: Partition
+    looks: int = len(SIZES)
 
     @cached_property
     def rows(self) -> list[IntArray]:
@@ -238,6 +241,7 @@ class Samples:
         problems = [problem_of(self.estimator, one) for one in few]
         n_parts = len(np.unique(Rows.of(problems[0]).part))
         few = few if len(self.task.table.y) >= FEW * SIZES[-1] else few[:2]
+        few = few[: self.looks]
         if self.is_one_function:
             grown = seen(self.estimator, few, weighed_too)
             root = root_cost(self.estimator.learners, grown, self.fold)
@@ -270,7 +274,7 @@ class Samples:
         limits, n_trees = self.task.recipe.limits, self.task.n_trees
         recipe = recipe_of(linear, limits, learners, n_trees, {}, loss.proper)
         task = replace(self.task, learners=learners, loss=loss, recipe=recipe)
-        return Samples(linear, task, self.parts)
+        return Samples(linear, task, self.parts, looks=2)
 
 
 def _settings(course: Course, estimator: Any, n_folds: int, n_draws: int) -> Iterator[Forecast]:
