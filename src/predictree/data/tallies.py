@@ -51,7 +51,9 @@ class Binned:
             place = np.minimum(np.searchsorted(levels, column), len(levels) - 1)
             code, example = np.where(levels[place] == column, place, len(levels)), [*levels, -1.0]
         else:
-            code, example = np.searchsorted(cuts, column, side="right"), [-np.inf, *cuts]
+            code, example = np.zeros(len(column), dtype=np.int16), [-np.inf, *cuts]
+            for cut in cuts:  # they are few: quicker than searching each value's place
+                code += column >= cut
         code[np.isnan(column)] = len(example)
         code = code.astype(np.min_scalar_type(len(example)))
         values = np.array([*example, np.nan])

@@ -17,7 +17,7 @@ import numpy as np
 from predictree.grow.algorithm import ArgMin
 from predictree.grow.combine.mixture import TRACE
 from predictree.grow.fits import Fits
-from predictree.grow.leaf import Found, Key, Leaf
+from predictree.grow.leaf import Found, Key, Leaf, Side, Trial
 from predictree.grow.problem import Problem
 from predictree.learners.forms import has_closed_form
 from predictree.model.tree import FloatArray, IntArray
@@ -98,24 +98,33 @@ class Rehearsed:
             found.trial.children(rest), found.answers, (goes_left, ~goes_left), strict=True
         ):
             if mine.any():
-                told = self._say(leaf, p, side.path, side.rows.train, answer.weights, held[mine])
+                told = self._say(leaf, p, side, found.trial, answer.weights, held[mine])
                 if isinstance(told, Failure):  # then it shows no gain here
                     self.fits.ledger.note(leaf.path, [told])
                 else:
                     scores[held[mine]] = told
 
     def _say(
-        self, leaf: Leaf, p: int, path: int, train: IntArray, weights: Weights, place: IntArray
+        self, leaf: Leaf, p: int, side: Side, trial: Trial, weights: Weights, place: IntArray
     ) -> FloatArray | Failure:
         """Return the scores of held-out rows by one side, or which learner has none."""
-        problem, rows = leaf.rows.problem, leaf.rows.v1[place]
+        problem, rows, path, train = (
+            leaf.rows.problem,
+            leaf.rows.v1[place],
+            side.path,
+            side.rows.train,
+        )
         large = {key: weight for key, weight in weights.items() if weight >= TRACE}
         known = {h.key: h.scores[place] for h in leaf.pool}
         fold = p if problem.partition.n_folds > 1 else 0
         ask = partial(own_scores, problem, train, path, fold, rows)
         own = [learner for owner, learner in large if owner == path]
-        slow = [i for i in own if not self._is_quick(leaf, i)]
-        told = {i: quick_scores(problem, train, path, fold, rows, i) for i in own if i not in slow}
+        at_hand = {i: trial.models[i, path & 1] for i in own if (i, path & 1) in trial.models}
+        told: dict[int, FloatArray | Failure]
+        told = {i: models[fold].scores(problem.X[rows]) for i, models in at_hand.items()}
+        slow = [i for i in own if i not in told and not self._is_quick(leaf, i)]
+        quick = [i for i in own if i not in told and i not in slow]
+        told |= {i: quick_scores(problem, train, path, fold, rows, i) for i in quick}
         asked = self.fits.executor.map(
             ask, slow, who=lambda i: problem.learners[i].name, lost=lambda failure: failure
         )

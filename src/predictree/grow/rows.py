@@ -150,7 +150,8 @@ class Rows:
         train, v1, v2 = (kept[id(rows)] for rows in self.parts)
         rest = Rows(self.problem, train, v1, v2)
         weighing = self.problem.partition.weighing
-        if len(np.unique(weighing[rest.v1])) > 1:
+        n_before, n_left = (len(np.unique(weighing[some])) for some in (self.v1, rest.v1))
+        if n_left > 1 or n_before == 1:
             return replace(rest, apart=(self, p))
         weighing = weighing.copy()  # weights need two parts to be found and judged
         weighing[rest.v1] = np.arange(len(rest.v1)) % 2

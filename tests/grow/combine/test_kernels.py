@@ -1,4 +1,4 @@
-"""Mixtures of many splits at once, compiled."""
+"""Mixtures of both sides of a split by log loss, compiled."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ def test_a_side_in_one_fold_alone_keeps_its_parents_weights():
     rng = np.random.default_rng(0)
     fold, left = np.repeat([0, 1], 6), np.arange(12) < 6
     start, toward = np.array([0.5, 0.5]), np.array([[1.0, 0.0], [0.0, 1.0]])
-    basis = rng.uniform(0.5, 1.5, size=(12, 1, 2))
+    basis = rng.uniform(0.5, 1.5, size=(12, 2))
     holds = np.ones(2)
     weights = mixtures_of_sides(basis, np.ones(12), left, fold, start, toward, holds)
     np.testing.assert_allclose(weights[0, 0], toward[0])
@@ -25,7 +25,7 @@ def test_a_sketch_survives_rows_to_which_the_better_predictor_gives_nothing():
     p[:, 1] = 0.99
     p[:3, 1] = 1e-9
     start = np.array([1.0, 0.0])
-    basis = (p / (p @ start)[:, None])[:, None, :]
+    basis = p / (p @ start)[:, None]
     fold, everywhere = np.arange(100) % 2, np.ones(100, dtype=bool)
     toward, holds = np.tile(start, (2, 1)), np.full(2, 1e-6)
     found = mixtures_of_sides(basis, np.ones(100), everywhere, fold, start, toward, holds)

@@ -118,6 +118,28 @@ def test_what_is_inherited_counts_below_the_root(method):
     np.testing.assert_allclose(losses, by_scores(child, way, fits, sums.splits), rtol=1e-8)
 
 
+@pytest.mark.parametrize("kept", [0, tallied.KEPT])
+@pytest.mark.parametrize("kind", ["folds", "held out"])
+def test_what_is_chosen_without_a_part_has_its_scores_and_models(kind, kept, monkeypatch):
+    """They are those of least squares on the rows that are left, also where sums are not kept."""
+    monkeypatch.setattr(tallied, "KEPT", kept)
+    fits, method = fits_on(kind, [LinearRegression()])
+    way = method(fits, RECIPE)
+    root = root_of(way, fits)
+    argmin(root, way)
+    rest = root.without(int(root.rows.part[0]))
+    trial = next(way.search(rest))
+    (exact,) = Trials(rest, LIMITS, fits).of_all([[trial.split]])
+    np.testing.assert_allclose(trial.own[0], exact.own[0], atol=1e-9)
+    problem = fits.problem
+    for right, side in enumerate(rest.rows.divide(trial.split)):
+        for f, model in enumerate(trial.models[0, right]):
+            mine = side.train[problem.partition.fold[side.train] != f]
+            fitted = LinearRegression().fit(problem.X[mine], problem.y[mine])
+            told = model.scores(problem.X)[:, 0]
+            np.testing.assert_allclose(told, fitted.predict(problem.X), atol=1e-8)
+
+
 def test_sums_that_are_too_many_are_made_again(monkeypatch):
     fits, method = fits_on("folds", [LinearRegression()])
     way = method(fits, RECIPE)
@@ -127,7 +149,7 @@ def test_sums_that_are_too_many_are_made_again(monkeypatch):
     monkeypatch.setattr(tallied, "AT_ONCE", 1)
     sums, again = told(root, way, fits)
     np.testing.assert_allclose(again, kept, rtol=1e-12)
-    assert len(list(sums.by_side())) == len(sums.splits)
+    assert not sums.kept
 
 
 def test_a_rehearsal_looks_at_no_row_again(monkeypatch):
@@ -169,6 +191,14 @@ def test_equal_splits_are_all_judged_in_their_order():
     root = root_of(way, fits)
     assert len(list(way.search(root))) >= SETTLED + 2
     assert argmin(root, way).trial.split.feature == 3
+
+
+def test_no_split_is_judged_by_scores_where_none_can_gain():
+    X, y = np.random.default_rng(0).normal(size=(300, 3)), np.zeros(300)
+    y[:] = 3 * X[:, 0] + np.random.default_rng(1).normal(size=300)
+    fits = fits_of(X, y, held_out(300), [LinearRegression()])
+    way = paper(fits, replace(RECIPE, limits=replace(LIMITS, min_gain=10.0)))
+    assert list(way.search(root_of(way, fits))) == []
 
 
 @pytest.mark.parametrize(

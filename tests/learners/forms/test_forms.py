@@ -14,7 +14,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from predictree.data.splits import candidate_splits
 from predictree.learners import adapt
 from predictree.learners.adapter import weight_keyword
-from predictree.learners.forms import closed_form, has_closed_form, kernels
+from predictree.learners.forms import closed_form, has_closed_form
 from predictree.learners.forms.design import (
     Bins,
     Cuts,
@@ -358,24 +358,27 @@ def test_columns_that_are_constant_on_the_node_do_not_stop_the_factorisation():
 
 
 @pytest.mark.parametrize("alpha", [0.0, 1.0])
-@pytest.mark.parametrize("n", [40, 400])
-def test_wide_problems_are_solved_alike(alpha, n):
-    """By LAPACK: with columns that depend on others, or on nothing, and with few rows."""
+@pytest.mark.parametrize(("n", "d"), [(40, 120), (400, 120), (40, 30), (12, 30)])
+def test_solutions_are_the_shortest_there_are(alpha, n, d):
+    """With columns that depend on others, or on nothing, and with few rows."""
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(6, n, 120)) * 10.0 ** rng.integers(-3, 4, 120)
-    X[:, :, 7], X[:, :, 9], X[:, :, 60] = 0.0, X[:, :, 3] - 2 * X[:, :, 50], X[:, :, 61]
-    gram, target = np.swapaxes(X, 1, 2) @ X, np.swapaxes(X, 1, 2) @ rng.normal(size=(6, n, 2))
+    X = rng.normal(size=(6, n, d)) * 10.0 ** rng.integers(-2, 3, d)
+    X[:3, :, 7], X[:3, :, 9], X[:3, :, 20] = 0.0, X[:3, :, 3] - 2 * X[:3, :, 5], X[:3, :, 21]
+    y = rng.normal(size=(6, n, 2))
+    gram, target = np.swapaxes(X, 1, 2) @ X, np.swapaxes(X, 1, 2) @ y
     noise = 1e-11 * np.diagonal(gram, axis1=1, axis2=2) + 1e-20
-    problem = gram, target, noise, np.full((6, 120), alpha), 0.0
-    blocks, kernel = solve_least_squares(*problem), kernels.solve_least_squares(*problem)
-    assert blocks[1].all()
-    assert kernel[1].all()
-    n_dropped = 1 if alpha else 120 - min(n, 117)
-    assert (blocks[2].sum(axis=1) == n_dropped).all()
-    assert (kernel[2].sum(axis=1) == n_dropped).all()
-    answers = [np.einsum("bnd,bdt->bnt", X, found[0]) for found in (blocks, kernel)]
-    np.testing.assert_allclose(*answers, rtol=1e-6, atol=1e-6)
-    np.testing.assert_allclose(*(np.linalg.norm(found[0]) for found in (blocks, kernel)))
+    penalty = np.full((6, d), alpha)
+    found, certain, dropped = solve_least_squares(gram, target, noise, penalty, 0.0)
+    assert certain.all()
+    for b, depends in enumerate([3, 3, 3, 0, 0, 0]):
+        A, right = X[b], y[b]
+        if alpha:
+            A, right = np.vstack([A, np.eye(d)]), np.vstack([right, np.zeros((d, 2))])
+        exact = np.linalg.lstsq(A, right, rcond=1e-10)[0]
+        np.testing.assert_allclose(X[b] @ found[b], X[b] @ exact, rtol=1e-6, atol=1e-6)
+        assert np.linalg.norm(found[b]) == pytest.approx(np.linalg.norm(exact), rel=1e-6)
+        constant = 1 if depends else 0
+        assert dropped[b].sum() == (constant if alpha else d - min(n, d - depends))
 
 
 def test_a_column_that_sentinels_dwarf_is_not_taken_for_constant():

@@ -34,6 +34,11 @@ def whitened_rows(X, y, errors=()):
     return np.column_stack([np.ones(len(y)), Z, y - Z @ before, *errors]), basis, before
 
 
+def fitted(sums, learner, basis, before):
+    m = basis.rank + 1
+    return coefficients(sums[:, :m, :m].copy(), sums[:, :m, m].copy(), learner, basis, before)
+
+
 def predicted(X, basis, before, found):
     standard = (X[:, basis.columns] - basis.center) / basis.scale
     return found[0] + standard @ (basis.to @ (found[1:] + before))
@@ -53,7 +58,7 @@ def test_answers_and_losses_are_those_of_least_squares_on_the_rows(kind, toleran
     rows, basis, before = whitened_rows(X, y)
     train = np.arange(len(y)) % 3 > 0
     gram = rows[train].T @ rows[train]
-    found = coefficients(gram[None], Penalised(0.0, False), basis, before)[0]
+    found = fitted(gram[None], Penalised(0.0, False), basis, before)[0]
     center = X.mean(axis=0)
     A = np.column_stack([np.ones(len(y)), X - center])
     exact = A @ np.linalg.lstsq(A[train], y[train], rcond=1e-13)[0]
@@ -68,10 +73,10 @@ def test_answers_and_losses_are_those_of_least_squares_on_the_rows(kind, toleran
 def test_slopes_are_those_of_least_squares_on_the_rows():
     X, y = data()
     rows, basis, before = whitened_rows(X, y)
-    found = coefficients((rows.T @ rows)[None], Penalised(0.0, False), basis, before)[0]
+    found = fitted((rows.T @ rows)[None], Penalised(0.0, False), basis, before)[0]
     A = np.column_stack([np.ones(len(y)), X])
     exact = np.linalg.lstsq(A, y)[0][1:]
-    slopes = basis.slopes((found[1:] + before)[:, None])[:, 0]
+    slopes = basis.slopes(found[None, 1:] + before)[0]
     np.testing.assert_allclose(slopes, exact, atol=1e-9 * np.abs(exact).max())
 
 
@@ -83,7 +88,7 @@ def test_ridge_is_scikit_learns(scales, d):
     rows, basis, before = whitened_rows(X, y)
     some = np.arange(len(y)) < 300
     gram = rows[some].T @ rows[some]
-    found = coefficients(gram[None], Penalised(3.0, scales), basis, before)[0]
+    found = fitted(gram[None], Penalised(3.0, scales), basis, before)[0]
     estimator = make_pipeline(StandardScaler(), Ridge(3.0)) if scales else Ridge(3.0)
     exact = estimator.fit(X[some], y[some]).predict(X)
     told = predicted(X, basis, before, found)
@@ -104,7 +109,7 @@ def test_what_is_constant_on_a_side_says_nothing_there():
     rows, basis, before = whitened_rows(X, y)
     side = X[:, 2] == 1
     gram = rows[side].T @ rows[side]
-    found = coefficients(gram[None], Penalised(0.0, False), basis, before)[0]
+    found = fitted(gram[None], Penalised(0.0, False), basis, before)[0]
     A = np.column_stack([np.ones(len(y)), np.delete(X, 2, axis=1)])
     exact = A @ np.linalg.lstsq(A[side], y[side])[0]
     np.testing.assert_allclose(predicted(X, basis, before, found)[side], exact[side], atol=1e-8)
@@ -115,7 +120,7 @@ def test_errors_that_are_columns_multiply_with_those_of_learners():
     error = np.random.default_rng(1).normal(size=len(y))
     rows, basis, before = whitened_rows(X, y, [error])
     gram = (rows.T @ rows)[None]
-    own = coefficients(gram[:, :-1, :-1], Penalised(0.0, False), basis, before)
+    own = fitted(gram[:, :-1, :-1], Penalised(0.0, False), basis, before)
     mine = y - predicted(X, basis, before, own[0])
     both = np.column_stack([mine, error])
     found = products_of_errors(gram, [own], basis.rank + 2)[0]
@@ -126,7 +131,7 @@ def test_no_rows_have_no_coefficients():
     X, y = data()
     rows, basis, before = whitened_rows(X, y)
     sums = np.stack([rows.T @ rows, np.zeros((basis.rank + 2,) * 2)])
-    found = coefficients(sums, Penalised(0.0, False), basis, before)
+    found = fitted(sums, Penalised(0.0, False), basis, before)
     assert np.isnan(found).all(axis=1).tolist() == [False, True]
 
 

@@ -1,4 +1,7 @@
-"""Compiled mixtures on both sides of a split. Imported only when one of them is needed."""
+"""Compiled mixtures by log loss on both sides of a split. Imported only when one is needed.
+
+Plain loops throughout: they compile in a fraction of the time that expressions of arrays take.
+"""
 
 import numpy as np
 from numba import njit
@@ -6,6 +9,7 @@ from numba import njit
 from predictree.model.tree import BoolArray, FloatArray, IntArray
 
 FAR, STEPS = 0.1, 3  # a weight that moves by more in a Newton step gets some more
+LEAST, CLOSE, SMALL = 0.1, 1e-9, 1e-12  # of a row's probability; of slopes; of a matrix
 
 
 @njit(cache=True, nogil=True)
@@ -26,7 +30,7 @@ def mixtures_of_sides(
 
     Parameters
     ----------
-    basis : array of shape (n, 1, p)
+    basis : array of shape (n, p)
     mass : array of shape (n,)
     left : array of shape (n,)
     fold : array of shape (n,)
@@ -34,81 +38,87 @@ def mixtures_of_sides(
     toward : array of shape (f, p)
     strength : array of shape (f,)
     """
-    n, _, p = basis.shape
-    n_folds = len(toward)
+    p, n_folds = basis.shape[1], len(toward)
     gram, slope = np.zeros((2, n_folds, p, p)), np.zeros((2, n_folds, p))
     total, count = np.zeros((2, n_folds)), np.zeros((2, n_folds))
-    for i in range(n):
+    for i in range(len(basis)):
         side, f = 0 if left[i] else 1, fold[i]
         total[side, f] += mass[i]
         count[side, f] += 1
-        b = basis[i, 0]
-        for u in range(p):
-            weighted = mass[i] * b[u]
-            slope[side, f, u] += weighted
-            for v in range(u + 1):
-                gram[side, f, u, v] += weighted * b[v]
-    weights = np.empty((2, n_folds, p))
-    H, pull = np.empty((p, p)), np.empty(p)
+        _add(basis[i], mass[i], gram[side, f], slope[side, f])
+    weights, H, pull = np.empty((2, n_folds, p)), np.empty((p, p)), np.empty(p)
     for side in range(2):
         for f in range(n_folds):
-            rows = _others(count[side], f)
-            sum_of_mass = _others(total[side], f)
-            if rows < 1 or sum_of_mass <= 0:
-                weights[side, f] = toward[f]
+            w, rows, summed = weights[side, f], 0.0, 0.0
+            for g in range(n_folds):
+                if g != f:
+                    rows += count[side, g]
+                    summed += total[side, g]
+            for u in range(p):
+                w[u] = toward[f, u]
+            if rows < 1 or summed <= 0:
                 continue
-            ridge, trace = 2 * strength[f] / rows, 0.0
+            _sum_others(gram[side], slope[side], f, summed, H, pull)
+            _hold(H, pull, 2 * strength[f] / rows, toward[f])
+            _on_simplex(H, pull, w)
+            _shorten(basis, left, fold, side, f, start, w)
+            moved = 0.0
             for u in range(p):
-                pull[u] = ridge * toward[f, u] + 2 * _others(slope[side, :, u], f) / sum_of_mass
-                for v in range(u + 1):
-                    H[u, v] = _others(gram[side, :, u, v], f) / sum_of_mass
-                    H[v, u] = H[u, v]
-                trace += H[u, u]
-            for u in range(p):
-                H[u, u] += ridge + 1e-12 * trace
-            weights[side, f] = _on_simplex(H, pull, toward[f].copy())
-    _shorten_steps(basis, left, fold, start, weights)
-    for side in range(2):
-        for f in range(n_folds):
-            if np.abs(weights[side, f] - start).max() > FAR:
-                mine = (left == (side == 0)) & (fold != f)
-                if mass[mine].sum() > 0:
-                    seen = basis[mine, 0]
-                    _newton_steps(seen, mass[mine], toward[f], strength[f], weights[side, f])
+                moved = max(moved, abs(w[u] - start[u]))
+            if moved > FAR:
+                ridge = 2 * strength[f] / rows
+                for _ in range(STEPS):
+                    _step(basis, mass, left, fold, side, f, toward[f], ridge, H, pull, w)
     return weights
 
 
 @njit(cache=True, nogil=True)
-def _others(values: FloatArray, f: int) -> float:
-    """Sum all values but one."""
-    total = 0.0
-    for g in range(len(values)):
-        if g != f:
-            total += values[g]
-    return total
+def _add(b: FloatArray, mass: float, gram: FloatArray, slope: FloatArray) -> None:
+    """Add a row's products, the lower triangle, and the row itself."""
+    for u in range(len(b)):
+        weighted = mass * b[u]
+        slope[u] += weighted
+        for v in range(u + 1):
+            gram[u, v] += weighted * b[v]
 
 
 @njit(cache=True, nogil=True)
-def _newton_steps(
-    p: FloatArray, mass: FloatArray, toward: FloatArray, strength: float, w: FloatArray
+def _sum_others(
+    gram: FloatArray, slope: FloatArray, f: int, summed: float, H: FloatArray, pull: FloatArray
 ) -> None:
-    """Take a few Newton steps on the mean of −log Σ_j w_j p_j, held to ``toward``, in place."""
-    n = len(p)
-    ridge = 2 * strength / n
-    for _ in range(STEPS):
-        scaled = p / (p @ w).reshape(-1, 1)
-        weighted = scaled * (mass / mass.sum()).reshape(-1, 1)
-        H = scaled.T @ weighted
-        for u in range(len(w)):
-            H[u, u] += ridge + 1e-12
-        step = _on_simplex(H, 2 * weighted.sum(axis=0) + ridge * toward, w.copy()) - w
-        w += 0.9 / max(0.9, -(scaled @ step).min()) * step
+    """Put together the means over all folds but one: H and twice the slope."""
+    for u in range(len(pull)):
+        pull[u] = 0.0
+        for v in range(u + 1):
+            H[u, v] = 0.0
+        for g in range(len(gram)):
+            if g != f:
+                pull[u] += 2 * slope[g, u] / summed
+                for v in range(u + 1):
+                    H[u, v] += gram[g, u, v] / summed
 
 
 @njit(cache=True, nogil=True)
-def _on_simplex(H: FloatArray, c: FloatArray, w: FloatArray) -> FloatArray:
+def _hold(H: FloatArray, pull: FloatArray, ridge: float, toward: FloatArray) -> None:
+    """Hold the weights, and make the matrix whole."""
+    trace = 0.0
+    for u in range(len(pull)):
+        trace += H[u, u]
+        for v in range(u):
+            H[v, u] = H[u, v]
+    for u in range(len(pull)):
+        H[u, u] += ridge + SMALL * trace
+        pull[u] += ridge * toward[u]
+
+
+@njit(cache=True, nogil=True)
+def _on_simplex(H: FloatArray, c: FloatArray, w: FloatArray) -> None:
     """Minimise ½ wᵀ H w − cᵀ w over the simplex, from w, moving weight from one to another."""
-    slope = H @ w - c
+    slope = np.empty(len(w))
+    for u in range(len(w)):
+        slope[u] = -c[u]
+        for v in range(len(w)):
+            slope[u] += H[u, v] * w[v]
     for _ in range(1000):
         low, high = 0, -1
         for u in range(len(w)):
@@ -117,29 +127,88 @@ def _on_simplex(H: FloatArray, c: FloatArray, w: FloatArray) -> FloatArray:
             if w[u] > 0 and (high < 0 or slope[u] > slope[high]):
                 high = u
         gap = slope[high] - slope[low]
-        if gap < 1e-9:
+        if gap < CLOSE:
             break
         curvature = H[low, low] + H[high, high] - 2 * H[low, high]
         moved = w[high] if curvature * w[high] <= gap else gap / curvature
         w[low] += moved
         w[high] = w[high] - moved if moved < w[high] else 0.0
-        slope += moved * (H[low] - H[high])
-    return w
+        for u in range(len(w)):
+            slope[u] += moved * (H[low, u] - H[high, u])
 
 
 @njit(cache=True, nogil=True)
-def _shorten_steps(
-    basis: FloatArray, left: BoolArray, fold: IntArray, start: FloatArray, weights: FloatArray
+def _shorten(
+    basis: FloatArray,
+    left: BoolArray,
+    fold: IntArray,
+    side: int,
+    f: int,
+    start: FloatArray,
+    w: FloatArray,
 ) -> None:
     """Let no row that a step was found on lose more than nine tenths of its probability."""
-    n_folds = weights.shape[1]
-    worst = np.full((2, n_folds), 0.9)
-    for i in range(len(left)):
-        side = 0 if left[i] else 1
-        for f in range(n_folds):
-            if f != fold[i]:
-                worst[side, f] = max(worst[side, f], 1.0 - np.dot(basis[i, 0], weights[side, f]))
-    for side in range(2):
-        for f in range(n_folds):
-            length = 0.9 / worst[side, f]
-            weights[side, f] = start + length * (weights[side, f] - start)
+    worst = 1.0 - LEAST
+    for i in range(len(basis)):
+        if left[i] == (side == 0) and fold[i] != f:
+            lost = 1.0
+            for u in range(len(w)):
+                lost -= basis[i, u] * w[u]
+            worst = max(worst, lost)
+    length = (1.0 - LEAST) / worst
+    for u in range(len(w)):
+        w[u] = start[u] + length * (w[u] - start[u])
+
+
+@njit(cache=True, nogil=True)
+def _step(
+    basis: FloatArray,
+    mass: FloatArray,
+    left: BoolArray,
+    fold: IntArray,
+    side: int,
+    f: int,
+    toward: FloatArray,
+    ridge: float,
+    H: FloatArray,
+    pull: FloatArray,
+    w: FloatArray,
+) -> None:
+    """Take a Newton step on the mean of −log Σ_j w_j b_j, held to ``toward``, in place."""
+    p, summed = len(w), 0.0
+    scaled, new = np.empty(p), np.empty(p)
+    for u in range(p):
+        pull[u], new[u] = 0.0, w[u]
+        for v in range(p):
+            H[u, v] = 0.0
+    for i in range(len(basis)):
+        if left[i] == (side == 0) and fold[i] != f:
+            _scale(basis[i], w, scaled)
+            _add(scaled, mass[i], H, pull)
+            summed += mass[i]
+    for u in range(p):
+        pull[u] *= 2 / summed
+        for v in range(u + 1):
+            H[u, v] /= summed
+    _hold(H, pull, ridge, toward)
+    _on_simplex(H, pull, new)
+    worst = 1.0 - LEAST
+    for i in range(len(basis)):
+        if left[i] == (side == 0) and fold[i] != f:
+            _scale(basis[i], w, scaled)
+            lost = 0.0
+            for u in range(p):
+                lost -= scaled[u] * (new[u] - w[u])
+            worst = max(worst, lost)
+    for u in range(p):
+        w[u] += (1.0 - LEAST) / worst * (new[u] - w[u])
+
+
+@njit(cache=True, nogil=True)
+def _scale(b: FloatArray, w: FloatArray, scaled: FloatArray) -> None:
+    """Bring a row to where the mixture is one."""
+    mixed = 0.0
+    for u in range(len(w)):
+        mixed += b[u] * w[u]
+    for u in range(len(w)):
+        scaled[u] = b[u] / mixed

@@ -11,7 +11,6 @@ from typing import Protocol
 
 import numpy as np
 
-from predictree.grow.combine.kernels import mixtures_of_sides
 from predictree.grow.combine.squares import mixtures_by_squares, products_of_sides
 from predictree.grow.leaf import Key, Leaf
 from predictree.grow.rows import Rows
@@ -111,15 +110,15 @@ def mixed(
     objective = _objective(rows, scores, fold)
     even = dict.fromkeys(keys, 1.0)
     units = () if parent is None else parent.unit_by_fold
-    by_fold, held_out = [], np.empty(scores.shape[:2])
+    by_fold = []
     for f in range(rows.problem.partition.weighing.max() + 1):
-        held = fold == f
         found = among(keys, even if parent is None else parent.by_fold[f])
-        if not held.all():
+        if (fold != f).any():
             unit = 1.0 if parent is None else units[f]
             found = objective.minimise(f, found, strength, unit)
-        held_out[held] = scores[held] @ found
         by_fold.append(dict(zip(keys, found.tolist(), strict=True)))
+    mine = np.array([list(found.values()) for found in by_fold])[fold]
+    held_out = np.einsum("nkp,np->nk", scores, mine)
     toward = among(keys, even if parent is None else parent.weights)
     unit = 1.0 if parent is None else parent.unit
     weights = objective.minimise(NO_FOLD, toward, strength, unit)
@@ -144,7 +143,9 @@ def sketched(
     start, toward = among(keys, parent.weights), _toward(keys, parent)
     fold, mass = rows.problem.partition.weighing[rows.v1], rows.judged.mass
     if rows.problem.loss.combination == "log":
-        basis, holds = basis / (basis @ start)[:, :, None], np.full(len(toward), strength)
+        from predictree.grow.combine.kernels import mixtures_of_sides  # noqa: PLC0415 -- compiled
+
+        basis, holds = basis[:, 0] / (basis[:, 0] @ start)[:, None], np.full(len(toward), strength)
         weights = mixtures_of_sides(basis, mass, goes_left, fold, start, toward, holds)
     else:
         holds = strength * np.array(parent.unit_by_fold)

@@ -2,9 +2,11 @@
 
 import numpy as np
 
+from predictree.losses.simplex import simplex_quadratic
 from predictree.model.tree import BoolArray, FloatArray, IntArray
 
-ROUNDS = 1000  # moves of weight from one predictor to another, at most
+ROUNDS = 30  # moves of weight from one predictor to another, for many problems together
+FEW = 64  # problems that are solved one by one
 CLOSE = 1e-9  # difference of slopes below which nothing is moved
 SMALL = 1e-12  # of the trace: makes weights of equal predictors unique
 
@@ -34,39 +36,44 @@ def mixtures_by_squares(
     small = SMALL * np.trace(gram, axis1=2, axis2=3)
     place = np.arange(gram.shape[-1])
     gram[..., place, place] += (ridge + small)[..., None]
-    start = np.broadcast_to(toward, gram.shape[:3])
+    weights = np.broadcast_to(toward, gram.shape[:3]).copy()
     pull = ridge[..., None] * toward
-    return np.where(known[..., None], on_simplex(gram, pull, start), start)
+    weights[known] = on_simplex(gram[known], pull[known], weights[known])
+    return weights
 
 
 def on_simplex(gram: FloatArray, pull: FloatArray, start: FloatArray) -> FloatArray:
     """Minimise ½ wᵀ H w − cᵀ w over the simplex for many H and c, (..., p, p) and (..., p).
 
     Weight is moved, from a start, from the predictor with the highest slope to that with the
-    lowest, until all slopes are close.
+    lowest, for all of them together. What does not come to rest soon is solved one by one.
     """
     shape, p = pull.shape, pull.shape[-1]
     gram, pull = gram.reshape(-1, p, p), pull.reshape(-1, p)
     weights = start.reshape(-1, p).copy()
-    slope = np.einsum("bij,bj->bi", gram, weights) - pull
     open_ = np.arange(len(weights))
-    for _ in range(ROUNDS):
-        slopes, mine = slope[open_], weights[open_]
-        low, high = slopes.argmin(axis=1), np.where(mine > 0, slopes, -np.inf).argmax(axis=1)
-        at = np.arange(len(open_))
-        gap = slopes[at, high] - slopes[at, low]
-        far = gap >= CLOSE
-        if not far.any():
-            break
-        open_, low, high, gap = open_[far], low[far], high[far], gap[far]
-        curvature = gram[open_, low, low] + gram[open_, high, high] - 2 * gram[open_, low, high]
-        all_of_it = weights[open_, high]
-        whole = curvature * all_of_it <= gap
-        moved = np.where(whole, all_of_it, gap / np.where(whole, 1.0, curvature))
-        weights[open_, low] += moved
-        weights[open_, high] = np.where(whole, 0.0, all_of_it - moved)
-        slope[open_] += moved[:, None] * (gram[open_, low] - gram[open_, high])
+    for _ in range(ROUNDS if len(weights) > FEW else 0):
+        open_ = open_[_moved(gram[open_], pull[open_], weights, open_)]
+    for b in open_.tolist():
+        weights[b] = simplex_quadratic(gram[b], pull[b])
     return weights.reshape(shape)
+
+
+def _moved(gram: FloatArray, pull: FloatArray, weights: FloatArray, some: IntArray) -> BoolArray:
+    """Move weight from one predictor to another, in some rows; return where that was needed."""
+    mine, at = weights[some], np.arange(len(some))
+    slope = np.einsum("bij,bj->bi", gram, mine) - pull
+    low, high = slope.argmin(axis=1), np.where(mine > 0, slope, -np.inf).argmax(axis=1)
+    gap = slope[at, high] - slope[at, low]
+    curvature = gram[at, low, low] + gram[at, high, high] - 2 * gram[at, low, high]
+    most = mine[at, high]
+    whole = curvature * most <= gap
+    moved = np.where(whole, most, gap / np.where(whole, 1.0, curvature))
+    moved = np.where(gap < CLOSE, 0.0, moved)
+    mine[at, low] += moved
+    mine[at, high] = np.where(whole & (gap >= CLOSE), 0.0, most - moved)
+    weights[some] = mine
+    return np.asarray(gap >= CLOSE)
 
 
 def products_of_sides(

@@ -17,7 +17,7 @@ from predictree.grow.rows import Limits, Rows
 from predictree.grow.search.tallied import Tallied
 from predictree.grow.search.trials import Trials
 from predictree.grow.squares import Squares
-from predictree.model.tree import FloatArray, Split
+from predictree.model.tree import FloatArray
 
 SETTLED = 3  # splits at least that are judged row by row
 NEAR = 1e-7  # relative difference to the best below which a split may be it
@@ -48,20 +48,23 @@ class Exhaustive:
             return trials.in_time(trials.of_all(trials.splits))
         self.fits.executor.clock.check()
         few = self._promising(leaf, tallied, without)
-        by_feature = [list(some) for _, some in groupby(few, key=lambda split: split.feature)]
+        if without is not None:
+            return (tallied.trial(leaf, place, without) for place in few)
+        splits = [tallied.splits[place] for place in few]
+        by_feature = [list(some) for _, some in groupby(splits, key=lambda split: split.feature)]
         return trials.in_time(trials.of_all(by_feature) if few else ())
 
-    def _promising(self, leaf: Leaf, tallied: Tallied, without: int | None) -> list[Split]:
-        """Return the splits that may be the best, if any is below the bar."""
+    def _promising(self, leaf: Leaf, tallied: Tallied, without: int | None) -> list[int]:
+        """Return the places of splits that may be the best, if any is below the bar."""
         losses = self.combine.by_squares(leaf, tallied.squares(without))
         admitted = tallied.admitted(self.limits, without)
         losses = np.where(admitted & ~np.isnan(losses), losses, np.inf)
         order = np.argsort(losses, kind="stable")
         near = losses[order] <= losses[order[0]] + NEAR * leaf.loss
         near[: SETTLED if without is None else 1] = True
-        bar = leaf.loss - self.limits.min_gain
-        few = order[near & (losses[order] <= bar + NEAR * leaf.loss)]
-        return [tallied.splits[place] for place in np.sort(few).tolist()]
+        bar = leaf.loss - self.limits.min_gain - leaf.slack / 2  # sums round less than that
+        few = order[near & (losses[order] < bar)]
+        return [int(place) for place in np.sort(few)]
 
     def _tallied(self, leaf: Leaf, trials: Trials) -> tuple[Tallied | None, int | None]:
         """Return the sums of a leaf, and which part is left out of them.

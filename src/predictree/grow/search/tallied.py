@@ -5,24 +5,24 @@ its errors are columns of the rows. The node without a part of its rows is a sli
 sums, so that rehearsals see no row at all.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
 
 from predictree.data.tallies import BLOCK, Binned, Spread, grams, sides
-from predictree.grow.leaf import Leaf
+from predictree.grow.leaf import Leaf, Trial
 from predictree.grow.rows import Limits, Rows
 from predictree.grow.search.trials import Trials
 from predictree.grow.squares import Squares
-from predictree.learners.forms import penalised
+from predictree.learners.forms import linear_model, penalised
 from predictree.learners.forms.squares import Penalised, coefficients, products_of_errors
 from predictree.learners.forms.whitened import Whitened
 from predictree.losses import SquaredError
 from predictree.model.tree import BoolArray, FloatArray, IntArray, Split
 
-AT_ONCE = 1 << 22  # numbers in hand at a time
+AT_ONCE = 1 << 20  # numbers in hand at a time
 WORTHWHILE = 1 << 18  # numbers that are worth a call
 KEPT = 1 << 23  # numbers that are kept for rehearsals; more are summed again
 
@@ -71,12 +71,6 @@ class Groups:
     def judged(self, without: int | None) -> IntArray:
         """Return the groups that judge, without those of a part."""
         return np.flatnonzero(self.judges & (self.part != without))
-
-    def trained(self, without: int | None) -> tuple[IntArray, FloatArray]:
-        """Return the folds of those that judge, and which groups train without each of them."""
-        folds = np.unique(self.fold[self.judged(without)])
-        kept = self.training(without)
-        return folds, (kept & (self.fold != folds[:, None])).astype(float)
 
     def training(self, without: int | None) -> BoolArray:
         """Return which groups train, without those of a part."""
@@ -148,8 +142,10 @@ class Tallied:
     features : list of Binned
     basis, before, level, unit
         As in `Columns`.
-    by_side : callable
-        Returns the Gram matrices of both sides of some splits at a time: (splits, 2, groups, p, p).
+    kept : list of arrays of shape (splits, 2, groups, p, p)
+        The Gram matrices of both sides of all splits, some at a time, if they are few enough.
+    columns : array of shape (n, p)
+        What to sum again otherwise.
     spread : callable
         Takes the place of ``map``.
     """
@@ -162,7 +158,8 @@ class Tallied:
     before: FloatArray
     level: float
     unit: float
-    by_side: Callable[[], Iterable[FloatArray]]
+    kept: list[FloatArray]
+    columns: FloatArray
     spread: Spread
 
     @classmethod
@@ -177,13 +174,13 @@ class Tallied:
             return None
         X = leaf.rows.problem.X
         features = [Binned.of(s, X[groups.rows, s[0].feature]) for s in by_feature]
-        by_side: Callable[[], Iterable[FloatArray]]
-        by_side = partial(_sides, told.rows, features, groups.ends, spread)
         n_numbers = 2 * sum(map(len, by_feature)) * len(groups.ends) * told.rows.shape[1] ** 2
+        kept = list[FloatArray]()
         if n_numbers <= KEPT:
-            by_side = partial(list, list(_together(by_side())))
-        rest = told.basis, told.before, told.level, told.unit
-        return cls(leaf, learners, groups, features, *rest, by_side, spread)
+            kept.extend(_together(_sides(told.rows, features, groups.ends, spread)))
+        columns = told.rows[:0] if kept else told.rows
+        units = told.basis, told.before, told.level, told.unit
+        return cls(leaf, learners, groups, features, *units, kept, columns.copy(), spread)
 
     @cached_property
     def splits(self) -> list[Split]:
@@ -206,32 +203,86 @@ class Tallied:
     def squares(self, without: int | None = None) -> Squares:
         """Return what all splits come to, as if a part of the rows had never been there."""
         judged = self.groups.judged(without)
-        told = list(self.spread(partial(self._told, without), self.by_side()))
+        told = list(self.spread(partial(self._told, without), self._by_side()))
         products, mass = (np.concatenate(each) for each in zip(*told, strict=True))
         weighing = self.groups.weighing[judged]
         return Squares(products, mass, self.counts[:, :, judged], weighing, len(self.learners))
 
-    def _fitted(self, sums: FloatArray, without: int | None) -> tuple[IntArray, list[FloatArray]]:
-        """Return folds and, for each learner, coefficients without each: (splits, 2, folds, ·)."""
-        folds, trains = self.groups.trained(without)
-        m = self.basis.rank + 2
-        n_splits, _, n_groups = sums.shape[:3]
-        cells = sums[..., :m, :m].reshape(2 * n_splits, n_groups, m * m)
-        training = (trains @ cells).reshape(-1, m, m)
-        shape = n_splits, 2, len(folds), m - 1
-        found = [coefficients(training, one, self.basis, self.before) for one in self.learners]
-        return folds, [each.reshape(shape) for each in found]
+    def trial(self, rest: Leaf, place: int, without: int) -> Trial:
+        """Return one split as if a part of the rows had never been there, with its models."""
+        split, rows, problem = self.splits[place], rest.rows, rest.rows.problem
+        goes_left = rows.goes_left(split)
+        n_folds = problem.partition.n_folds
+        found = self._fitted(self._at(place), without, np.arange(n_folds))
+        X, right = problem.seen[rows.v1], np.where(goes_left, 0, 1)
+        asked = n_folds * right + problem.partition.fold[rows.v1]
+        own, models = [], {}
+        for learner, each in zip(problem.learners, found, strict=True):
+            slopes, levels = self._functions(each.reshape(2 * n_folds, -1))
+            told = X @ slopes.T + levels
+            own.append(np.take_along_axis(told, asked[:, None], axis=1))
+            fitted = [linear_model(learner, *one) for one in zip(slopes, levels, strict=True)]
+            models[len(own) - 1, 0] = tuple(fitted[:n_folds])
+            models[len(own) - 1, 1] = tuple(fitted[n_folds:])
+        return Trial(split, goes_left, own, asked_all=True, models=models)
+
+    def _functions(self, found: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return slopes and intercepts for the columns as they were: (b, d) and (b,)."""
+        slopes = np.zeros((len(found), self.leaf.rows.problem.seen.shape[1]))
+        mine = self.basis.slopes(found[:, 1:] + self.before) * self.unit
+        slopes[:, self.basis.columns] = mine
+        return slopes, self.level + self.unit * found[:, 0] - mine @ self.basis.center
+
+    def _by_side(self) -> Iterable[FloatArray]:
+        """Return the Gram matrices of both sides of some splits at a time."""
+        return self.kept or _sides(self.columns, self.features, self.groups.ends, self.spread)
+
+    def _at(self, place: int) -> FloatArray:
+        """Return the Gram matrices of both sides of one split: (1, 2, groups, p, p)."""
+        some = [len(each) for each in self.kept] or [len(each.left) for each in self.features]
+        ends = np.cumsum(some)
+        chunk = int(np.searchsorted(ends, place, side="right"))
+        here = place - int(ends[chunk]) + some[chunk]
+        if self.kept:
+            return self.kept[chunk][here : here + 1]
+        feature = self.features[chunk]
+        (cells,) = grams(self.columns, [feature], self.groups.ends)
+        return sides(feature.left[here : here + 1], cells)
+
+    def _fitted(self, sums: FloatArray, without: int | None, folds: IntArray) -> list[FloatArray]:
+        """Return for each learner the coefficients without each fold: (splits, 2, folds, r + 1)."""
+        kept, m = self.groups.training(without), self.basis.rank + 1
+        cells = sums[..., : m + 1, : m + 1]
+        total = np.zeros((len(sums), 2, m + 1, m + 1))
+        for g in np.flatnonzero(kept):
+            total += cells[:, :, g]
+        shape = len(sums), 2, len(folds), m
+        systems, targets = np.empty((*shape, m)), np.empty(shape)
+        for place, fold in enumerate(folds.tolist()):
+            training = total
+            for g in np.flatnonzero(kept & (self.groups.fold == fold)):
+                training = training - cells[:, :, g]
+            systems[:, :, place], targets[:, :, place] = training[..., :m, :m], training[..., :m, m]
+        flat, right = systems.reshape(-1, m, m), targets.reshape(-1, m)
+        found = [
+            coefficients(flat.copy(), right.copy(), one, self.basis, self.before)
+            for one in self.learners[1:]
+        ]
+        first = coefficients(flat, right, self.learners[0], self.basis, self.before)
+        return [each.reshape(shape) for each in (first, *found)]
 
     def _told(self, without: int | None, sums: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the products of errors on both sides of some splits by judging group, and mass."""
-        folds, found = self._fitted(sums, without)
         judged = self.groups.judged(without)
-        mine, p = np.searchsorted(folds, self.groups.fold[judged]), sums.shape[-1]
-        own = [each[:, :, mine].reshape(-1, each.shape[-1]) for each in found]
-        held = sums[:, :, judged]
-        products = products_of_errors(held.reshape(-1, p, p), own, self.basis.rank + 2)
-        k = products.shape[-1]
-        return products.reshape(*held.shape[:3], k, k) * self.unit**2, held[..., 0, 0]
+        folds, mine = np.unique(self.groups.fold[judged], return_inverse=True)
+        found = self._fitted(sums, without, folds)
+        products = [
+            products_of_errors(
+                sums[:, :, g], [each[:, :, f] for each in found], self.basis.rank + 2
+            )
+            for g, f in zip(judged, mine, strict=True)
+        ]
+        return np.stack(products, axis=2) * self.unit**2, sums[:, :, judged, 0, 0]
 
 
 def _blocks(n: int) -> list[slice]:

@@ -6,12 +6,15 @@ where it makes models, `models`. It serves as soon as it stands in `FORMS`.
 
 from typing import Any
 
+from sklearn.linear_model import LinearRegression
+
 from predictree.learners.adapter import Learner
 from predictree.learners.forms.design import ClosedForm, Design
-from predictree.learners.forms.linear import LinearForm
+from predictree.learners.forms.linear import LinearForm, with_coefficients
 from predictree.learners.forms.logistic import LogisticForm
 from predictree.learners.forms.softmax import SoftmaxForm
 from predictree.learners.forms.squares import Penalised
+from predictree.model.fitted import ValueModel
 from predictree.model.tree import Fitted, FloatArray
 
 FORMS: dict[str, Any] = {
@@ -41,6 +44,12 @@ def penalised(learner: Learner, weight: FloatArray | None) -> Penalised | None:
     """Return a linear learner of values as sums over rows of these weights can tell of it."""
     found: Penalised | None = LinearForm.penalised(learner, weight)
     return found
+
+
+def linear_model(learner: Learner, slopes: FloatArray, level: float) -> Fitted:
+    """Return the model of a linear learner of values by its coefficients."""
+    fitted = with_coefficients(LinearRegression(), slopes, level)
+    return learner.seeing(ValueModel(fitted))
 
 
 def fit_by_sums(learner: Learner) -> bool:

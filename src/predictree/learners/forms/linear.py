@@ -32,7 +32,6 @@ from predictree.learners.forms.design import (
     triangle_of,
     without_fold,
 )
-from predictree.learners.forms.kernels import centred_grams
 from predictree.learners.forms.least_squares import least_norm, solve_least_squares
 from predictree.learners.forms.squares import Penalised
 from predictree.model.fitted import Constant, IndicatorModel, ValueModel
@@ -253,6 +252,18 @@ class LinearForm:
         coefficients *= self.design.scale[:, None]
         intercepts = mean[:, d:] - np.einsum("bd,bdt->bt", mean[:, :d], coefficients)
         return coefficients, intercepts, certain & (sums[:, 0, 0] > 0), dropped
+
+
+def centred_grams(sums: FloatArray, unit: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Centre the Gram matrices, (b, 1 + m, 1 + m), of ones, or root weights, and m other columns.
+
+    Returns them, (b, m, m), with columns in some unit, and the means before that, (b, m).
+    """
+    count = np.maximum(sums[:, 0, :1], np.finfo(float).tiny)
+    mean = sums[:, 0, 1:] / count
+    centred = sums[:, 1:, 1:] - (count * mean)[:, :, None] * mean[:, None]
+    centred *= unit[:, None] * unit
+    return centred, mean
 
 
 def _or_one(variance: FloatArray) -> FloatArray:

@@ -56,8 +56,8 @@ class Whitened:
         return np.asarray(np.einsum("brs,rd,sd->bd", covariance, back, back, optimize=True))
 
     def slopes(self, coefficients: FloatArray) -> FloatArray:
-        """Return coefficients of the columns as they were, from some in the basis: (r, m)."""
-        return np.asarray((self.to @ coefficients) / self.scale[:, None])
+        """Return coefficients of the columns as they were, (b, d), from those in the basis."""
+        return np.asarray((coefficients @ self.to.T) / self.scale)
 
 
 def _to_unit(standard: FloatArray, noise: float) -> FloatArray:
