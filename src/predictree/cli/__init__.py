@@ -13,13 +13,13 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any, NoReturn
 
 from predictree import __version__
-from predictree.cli import audit, demo, doctor, explain, fit, predict, report, show, view
+from predictree.cli import audit, demo, doctor, explain, fit, predict, report, serve, show, view
 from predictree.cli.console import UsageError, complain, nearest, speak_utf8, warn
 from predictree.errors import MissingExtraError, PredictreeError
 
 DONE, UNUSABLE, MISUSED, INTERRUPTED = 0, 1, 2, 130
 
-COMMANDS = (demo, fit, predict, explain, show, report, view, audit, doctor)
+COMMANDS = (demo, fit, predict, explain, show, report, view, serve, audit, doctor)
 PLUGINS = "predictree.commands"  # entry points: modules with an ``add_to``, as those above
 PROMISED = {"reproduce": "predictree[paper]"}  # what to install for commands that are elsewhere
 
@@ -37,6 +37,8 @@ examples:
       a page to read and to share
   predictree view model.tops
       a page to try it on
+  predictree serve model.tops --port 8000
+      answers for programs
 
 `predictree COMMAND --help` begins with examples, too."""
 

@@ -18,6 +18,7 @@ from predictree.model.account import Account, Background
 from predictree.model.frozen.trees import Frozen, freeze
 from predictree.model.imputation import Imputation
 from predictree.model.outputs import Labels, code_labels, decide
+from predictree.model.rows import Fast
 from predictree.model.schema import Schema, is_frame
 from predictree.model.tree import FloatArray, IntArray, Tree
 from predictree.model.words import rules
@@ -79,6 +80,11 @@ class Model:
     def frozen_(self) -> Frozen:
         """Its trees as flat arrays; print it to see which learners are compiled."""
         return freeze(self.trees, len(self.schema.columns))
+
+    @cached_property
+    def fast(self) -> Fast:
+        """Answers for one row: a dict by column, or a frame of one row; see `Fast`."""
+        return Fast(self)
 
     @property
     def task(self) -> str:

@@ -21,8 +21,9 @@ from predictree.errors import InvalidInputError, MissingExtraError
 from predictree.explain import explain
 from predictree.model.schema import Column, Span
 from predictree.publish.serve import Viewer, make_app
+from predictree.publish.serve.limits import Limits
 from predictree.publish.serve.people import fold_scores, step_of
-from predictree.publish.serve.server import HEADERS, MAX_BODY, listen
+from predictree.publish.serve.server import HEADERS, listen
 
 N, TOKEN, PORT = 400, "secret", 8000
 HOME = f"http://127.0.0.1:{PORT}"
@@ -319,7 +320,7 @@ def test_bad_requests_are_answered_in_words(client, body, message):
 
 
 def test_large_requests_are_refused(client):
-    body = b" " * (MAX_BODY + 1)
+    body = b" " * (Limits().body + 1)
     assert client.post(f"/{TOKEN}/api/answer", headers=API, content=body).status_code == 413
 
 

@@ -30,12 +30,21 @@ class Limits:
         Answers that are worked out at once.
     waiting : int
         Requests that wait for their turn; more are told to come again.
+    body : int
+        Bytes of a request.
+    rows : int
+        Rows of a request.
+    seconds : float
+        That an answer may take.
     """
 
     patience: float = 10.0
     connections: int = 100
     at_work: int = 4
     waiting: int = 64
+    body: int = 1 << 20
+    rows: int = 10_000
+    seconds: float = 30.0
 
 
 class BusyError(Exception):
@@ -130,6 +139,7 @@ class Work:
     """Answers that are worked out in threads, a few at once, while others wait for their turn."""
 
     def __init__(self, limits: Limits) -> None:
+        self.limits = limits
         self._most = limits.at_work + limits.waiting
         self._free = asyncio.Semaphore(limits.at_work)
         self._asked = 0

@@ -125,15 +125,10 @@ class Viewer:
 
     def _frame(self, person: Person) -> Any:
         """Return a person as the table that the model was fitted on would have them."""
-        model = self.model
-        values: list[float | None] = [None] * len(model.schema.columns)
+        values = np.full((1, len(self.model.schema.columns)), np.nan)
         for place, value in zip(self.places, person, strict=True):
-            values[place] = value
-        if not model.named:
-            return np.array([[np.nan if v is None else float(v) for v in values]])
-        polars = need("polars", "frames", "a model of named columns")
-        pairs = zip(model.schema.columns, values, strict=True)
-        return polars.DataFrame([_series(polars, column, value) for column, value in pairs])
+            values[0, place] = np.nan if value is None else value
+        return table_of(self.model, values)
 
     def _outcome(self, found: Explanation, each: FloatArray) -> dict[str, Any]:
         """Return the answer, with the least and the largest of what the fold models say."""
@@ -218,6 +213,15 @@ def _is_day(value: float) -> bool:
     except OverflowError:
         return False
     return True
+
+
+def table_of(model: Model, codes: FloatArray) -> Any:
+    """Return a coded row as the table that the model was fitted on would have it."""
+    if not model.named:
+        return codes
+    polars = need("polars", "frames", "a model of named columns")
+    pairs = zip(model.schema.columns, _person(codes[0]), strict=True)
+    return polars.DataFrame([_series(polars, column, value) for column, value in pairs])
 
 
 def _series(polars: Any, column: Column, value: float | None) -> Any:

@@ -16,7 +16,6 @@ from predictree.publish.serve.limits import BusyError, Limits, Work, server_of
 from predictree.publish.serve.people import Viewer
 
 HOST = "127.0.0.1"
-MAX_BODY = 1 << 20
 MAX_PEOPLE = 2
 TOKEN_HEADER = "x-predictree-token"
 TYPES = {"css": "text/css", "js": "text/javascript"}
@@ -116,7 +115,7 @@ def _page(viewer: Viewer) -> Answer:
     page = template.render(report, drawing=draw(report["nodes"]))
 
     async def answer(request: Any) -> Any:
-        return _respond("HTMLResponse", page)
+        return respond_as("HTMLResponse", page)
 
     return answer
 
@@ -130,9 +129,9 @@ async def _static(request: Any) -> Any:
     }
     name = request.path_params["name"]
     if name not in texts:
-        return _respond("PlainTextResponse", "there is no such file", 404)
+        return respond_as("PlainTextResponse", "there is no such file", 404)
     kind = TYPES[name.rpartition(".")[2]]
-    return _respond("Response", texts[name](), media_type=kind)
+    return respond_as("Response", texts[name](), media_type=kind)
 
 
 def _own(name: str) -> str:
@@ -141,24 +140,24 @@ def _own(name: str) -> str:
 
 def _form(viewer: Viewer) -> Answer:
     async def answer(request: Any) -> Any:
-        return _json(viewer.form())
+        return respond(viewer.form())
 
     return answer
 
 
 def _answer(viewer: Viewer, work: Work) -> Answer:
     async def answer(request: Any) -> Any:
-        body = await _body(request)
+        body = await read_body(request, work.limits.body)
         if body is None:
-            return _json({"error": "the request is too large"}, 413)
+            return respond({"error": "the request is too large"}, 413)
         try:
             people = people_of(body)
             found = await work.do(lambda: list(map(viewer.answer, people)))
         except BusyError as error:
-            return _json({"error": str(error)}, 503)
+            return respond({"error": str(error)}, 503)
         except (PredictreeError, ValueError) as error:
-            return _json({"error": str(error)}, 422)
-        return _json({"people": found})
+            return respond({"error": str(error)}, 422)
+        return respond({"people": found})
 
     return answer
 
@@ -174,18 +173,19 @@ def people_of(body: bytes) -> list[Any]:
     return people
 
 
-async def _body(request: Any) -> bytes | None:
+async def read_body(request: Any, most: int) -> bytes | None:
     """Return what was sent; None if that is too much."""
     body = b""
     async for part in request.stream():
         body += part
-        if len(body) > MAX_BODY:
+        if len(body) > most:
             return None
     return body
 
 
-def _json(content: Any, code: int = 200) -> Any:
-    return _respond("JSONResponse", _seen(content), code)
+def respond(content: Any, code: int = 200) -> Any:
+    """Return plain data as a response in JSON."""
+    return respond_as("JSONResponse", _seen(content), code)
 
 
 def _seen(content: Any) -> Any:
@@ -197,17 +197,18 @@ def _seen(content: Any) -> Any:
     return shown(content, keep="\n") if isinstance(content, str) else content
 
 
-def _respond(kind: str, content: Any, code: int = 200, **how: Any) -> Any:
+def respond_as(kind: str, content: Any, code: int = 200, **how: Any) -> Any:
+    """Return a response of one of Starlette's kinds."""
     responses = need("starlette.responses", "app", "the what-if page")
     return getattr(responses, kind)(content, code, HEADERS, **how)
 
 
-def listen(port: int = 0) -> socket.socket:
-    """Return a socket of this machine alone; port 0 is any that is free."""
+def listen(port: int = 0, host: str = HOST) -> socket.socket:
+    """Return a socket, of this machine alone unless told otherwise; port 0 is any that is free."""
     found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        found.bind((HOST, port))
+        found.bind((host, port))
     except OSError as error:
         found.close()
         raise InvalidInputError(
