@@ -65,7 +65,9 @@ default="additive"
         that had all. With shrunk weights logistic regression, which by log loss or Brier score
         ranks splits, too, judges the first eight, and the others are trained on the split that was
         decided; if all learners are slow, the first of them is trained on the first two.
-        ``"auto"`` races if some learner would be slow otherwise, or takes steps at every split.
+        Where all learners are quick and training rows are 20,000 or more, a tenth of the rows
+        ranks the splits and eight are fitted on all. ``"auto"`` races if some learner would be slow
+        otherwise, or takes steps at every split.
     n_thresholds : int, default=9
         Quantiles of a feature that are tried as thresholds.
     max_depth : int or None, default=None

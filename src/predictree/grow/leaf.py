@@ -163,6 +163,11 @@ class Leaf:
         pool = [h.on(kept) for h in self.pool]
         return replace(self, rows=rows, pool=pool, answer=answer, loss=loss)
 
+    def sampled(self, share: float) -> "Leaf":
+        """Return the leaf with a share of the rows that train and of those that judge."""
+        rows, kept = self.rows.sampled(share)
+        return replace(self, rows=rows, pool=[h.on(kept) for h in self.pool])
+
     def closed(self) -> "Leaf":
         """Return the leaf without its candidates: every child has its own."""
         return replace(self, pool=[])

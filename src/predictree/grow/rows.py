@@ -142,6 +142,15 @@ class Rows:
         part = self.problem.partition.weighing[self.v1]
         return np.arange(len(part)) % PARTS if part.min() == part.max() else part
 
+    def sampled(self, share: float) -> tuple["Rows", BoolArray]:
+        """Return a share of the rows, and which of V¹ are among them; parts that are one stay so.
+
+        Rows of V² judge nothing here: there are none.
+        """
+        train, v1 = self.problem.sample(self.train, share), self.problem.sample(self.v1, share)
+        v1 = train if self.v1 is self.train else v1
+        return Rows(self.problem, train, v1, self.v2[:0]), np.isin(self.v1, v1)
+
     def without(self, p: int) -> "Rows":
         """Return the rows without those of one part."""
         left_out = np.zeros(len(self.problem.X), dtype=bool)

@@ -20,6 +20,7 @@ from predictree.grow.search.trials import Trials
 from predictree.learners import resolve_learners
 from predictree.learners.forms.logistic import LogisticForm
 from predictree.losses import LogLoss
+from predictree.model.tree import Split
 
 TREES = [
     ("small", DecisionTreeRegressor(max_depth=2)),
@@ -77,7 +78,7 @@ def test_logistic_regression_waits_for_the_shortlist(regimes, monkeypatch, lengt
         assert splits_of(raced) == splits_of(whole)
 
 
-def test_racing_of_quick_learners_is_exhaustive(regimes):
+def test_racing_of_quick_learners_on_few_rows_is_exhaustive(regimes):
     X, y = regimes
     models = [
         ToPsRegressor("lr", search=search, random_state=0, **HELD_OUT).fit(X, y)
@@ -267,3 +268,58 @@ def test_a_loss_that_is_no_sum_is_asked_of_every_split(regimes, monkeypatch):
         [("logistic", LogisticRegression())], loss="auc", max_depth=1, random_state=0
     ).fit(X, y > 0)
     assert min(asked) > racing.FINALISTS
+
+
+@pytest.mark.parametrize("loss", ["auc", "mae"])
+def test_on_many_rows_a_share_of_them_ranks_the_splits_of_quick_learners(loss, monkeypatch):
+    """The slope turns round where the third column passes a half."""
+    monkeypatch.setattr(racing, "MANY", 1000)
+    monkeypatch.setattr(racing, "FEWEST", 1)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(12_000, 5))
+    X[:, 4] = rng.integers(0, 2, 12_000)
+    y = np.where(X[:, 2] > 0.5, 2, -2) * X[:, 0] + rng.normal(size=12_000)
+    make = ToPsClassifier.paper if loss == "auc" else ToPsRegressor.paper
+    asked, of_all = [], Trials.of_all
+
+    def spied(self, by_feature, *more):
+        asked.append(sum(map(len, by_feature)))
+        return of_all(self, by_feature, *more)
+
+    monkeypatch.setattr(Trials, "of_all", spied)
+    found = []
+    for search in ("racing", "exhaustive"):
+        model = make("lr", loss=loss, search=search, max_depth=1, random_state=0)
+        model.fit(X, y > 0 if loss == "auc" else y)
+        found.append((model.tree_[0].split, model.tree_[0].split_loss))
+    assert found[0] == found[1]
+    assert found[0][0].feature == 2
+    assert asked[0] <= racing.FINALISTS < 30 < asked[1]
+
+
+def test_paper_is_exhaustive_unless_asked(monkeypatch):
+    monkeypatch.setattr(racing, "MANY", 100)
+    monkeypatch.setattr(racing, "shortlist", lambda *given: pytest.fail("it raced"))
+    X = np.random.default_rng(0).normal(size=(400, 3))
+    ToPsRegressor.paper("lr", max_depth=1, random_state=0).fit(X, X[:, 0])
+
+
+def test_the_nearest_split_is_of_the_same_kind():
+    cuts = [Split(0, t) for t in (1.0, 2.0, 3.0)]
+    assert racing.nearest(Split(0, 2.2), cuts) is cuts[1]
+    sided = [Split(0, t, left, True) for t in (1.0, np.inf) for left in (False, True)]
+    assert racing.nearest(Split(0, 5.0, True, True), sided) is sided[1]
+    assert racing.nearest(Split(0, np.inf, False, True), sided) is sided[2]
+    levels = [Split(0, 1.0, is_level=True), Split(0, 2.0)]
+    assert racing.nearest(Split(0, 1.0, is_level=True), levels) is levels[0]
+    assert racing.nearest(Split(0, np.inf, False, True), cuts) is None
+
+
+def test_a_sample_keeps_classes_and_parts_together(regimes):
+    X, y = regimes
+    root, _, _ = race_of(X, y, [LinearRegression()])
+    few = root.sampled(0.2)
+    assert few.rows.train is few.rows.v1
+    assert len(few.rows.train) == pytest.approx(0.2 * len(root.rows.train), abs=1)
+    place = np.searchsorted(root.rows.v1, few.rows.v1)
+    np.testing.assert_array_equal(few.pool[0].scores, root.pool[0].scores[place])
