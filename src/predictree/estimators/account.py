@@ -15,6 +15,8 @@ from predictree.grow.problem import Problem
 from predictree.losses import Judged, Loss
 from predictree.losses.judging import Evidence, error_on, loss_on, observed_rates, predicted_rates
 from predictree.model import Account, Background, Comparison, FitCount, Segment, Settings, Verdict
+from predictree.model.outputs import probabilities
+from predictree.model.residuals import Residuals, residuals
 from predictree.model.schema import CROWD
 from predictree.model.tree import NONE, BoolArray, FloatArray, IntArray, Tree
 
@@ -33,7 +35,21 @@ def account_of(task: Task, grown: list[Grown], rivals: Sequence[Grown] = ()) -> 
         failures=(*task.refused, *(lost for one in grown for lost in one.failures)),
         fits=sum((one.fits for one in grown), FitCount()),
         stopped=grown[-1].stopped or unfinished,
+        residuals=_residuals(grown),
     )
+
+
+def _residuals(grown: list[Grown]) -> Residuals:
+    """Sort how far off the mean of the trees is on the rows that judge all of them."""
+    first = grown[0]
+    problem, rows = first.problem, first.problem.partition.v2
+    scores = np.mean([e.tree for e in _evidence(grown, rows)], axis=0)
+    judged, leaves = problem.judged(rows), first.tree.apply(problem.X[rows])
+    if scores.shape[1] == 1:
+        answers = scores[:, 0]
+        return residuals(first.tree, leaves, judged.y - answers, answers, judged.weight)
+    lacking = 1.0 - probabilities(scores)[np.arange(len(rows)), judged.y]
+    return residuals(first.tree, leaves, lacking, None, judged.weight)
 
 
 def settings_of(estimator: Any, /, **changed: Any) -> Settings:

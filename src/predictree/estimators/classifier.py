@@ -6,9 +6,10 @@ from sklearn.base import ClassifierMixin, is_regressor
 
 from predictree.estimators.base import TreesOfPredictors
 from predictree.estimators.parameters import PAPER
+from predictree.explain.intervals import sets
 from predictree.losses import Loss, resolve_loss
 from predictree.model.outputs import Labels, probabilities
-from predictree.model.tree import FloatArray
+from predictree.model.tree import BoolArray, FloatArray
 
 
 class ToPsClassifier(ClassifierMixin, TreesOfPredictors):  # type: ignore[misc]
@@ -228,3 +229,22 @@ default="additive"
         """
         scores = self._scores(X)
         return scores[:, 1] - 0.5 if scores.shape[1] == 2 else scores
+
+    def predict_set(self, X: Any, coverage: float = 0.9) -> BoolArray:
+        """Return which classes may be the true one, in so large a share of rows like the fit's.
+
+        A class is left out where the answers for held-out rows of the region gave the true class
+        more (conformal prediction). The most probable class is always in.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+        coverage : float, default=0.9
+
+        Returns
+        -------
+        array of bool of shape (n_samples, n_classes)
+            In the order of ``classes_``.
+        """
+        features = self._features(X)
+        return sets(self.model_, features, coverage)

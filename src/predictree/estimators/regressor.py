@@ -6,8 +6,10 @@ from sklearn.base import RegressorMixin
 
 from predictree.estimators.base import TreesOfPredictors
 from predictree.estimators.parameters import PAPER
+from predictree.explain.intervals import interval, quantiles
 from predictree.losses import Loss, resolve_loss
 from predictree.model.outputs import Labels
+from predictree.model.tree import FloatArray
 
 
 class ToPsRegressor(RegressorMixin, TreesOfPredictors):  # type: ignore[misc]
@@ -50,3 +52,31 @@ feature_names_in_
     def _loss_for(self, named: list[tuple[str, Any]], classes: Labels | None) -> Loss:
         loss = "mse" if isinstance(self.loss, str) and self.loss == "auto" else self.loss
         return resolve_loss(loss, self._task, classes)
+
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> FloatArray:
+        """Return intervals that hold the labels of so large a share of rows like those of the fit.
+
+        They come from the errors of rows that their models did not see (conformal prediction),
+        region by region, and are wider where answers are off by more. What is promised is the share
+        among all rows: a single one may be harder than its region.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+        coverage : float, default=0.9
+
+        Returns
+        -------
+        array of shape (n_samples, 2)
+            Lower and upper ends; infinite where there are too few rows for so large a share.
+        """
+        features = self._features(X)
+        return interval(self.model_, features, coverage)
+
+    def predict_quantiles(self, X: Any, levels: Any = (0.05, 0.25, 0.5, 0.75, 0.95)) -> FloatArray:
+        """Return values that labels are below with these probabilities: (n_samples, levels).
+
+        As in `predict_interval`.
+        """
+        features = self._features(X)
+        return quantiles(self.model_, features, levels)

@@ -15,6 +15,7 @@ from predictree.model.fitted import ClassModel, Constant, IndicatorModel, SeenBy
 from predictree.model.imputation import Imputation
 from predictree.model.model import Model, Settings, SurvivalModel, model_of
 from predictree.model.outputs import decide, probabilities, targets, true_class_probability
+from predictree.model.residuals import Residuals
 from predictree.model.schema import Column, Schema, Span
 from predictree.model.tree import Fitted, Node, PathWeight, Predictor, Split, Tree
 from predictree.model.views import AsItIs, OneHot, Share, View
@@ -42,6 +43,7 @@ __all__ = [
     "OneHot",
     "PathWeight",
     "Predictor",
+    "Residuals",
     "Schema",
     "SeenBy",
     "Segment",

@@ -6,6 +6,7 @@ Records only; `predictree.estimators.account` makes them.
 from dataclasses import dataclass
 
 from predictree.errors import shown
+from predictree.model.residuals import Residuals
 from predictree.model.tree import FloatArray
 from predictree.model.views import AsItIs, View
 from predictree.model.words import loss_words, percent, rounded
@@ -264,6 +265,8 @@ class Account:
         Fits of slow learners.
     stopped : str or None
         What ended the growth, ``"time_limit"`` or ``"callback"``.
+    residuals : Residuals or None
+        How far off held-out answers are; None in a model from before there were any.
     """
 
     verdict: Verdict
@@ -271,3 +274,4 @@ class Account:
     failures: tuple[FitFailure, ...] = ()
     fits: FitCount = FitCount()
     stopped: str | None = None
+    residuals: Residuals | None = None

@@ -22,7 +22,7 @@ VALUES: dict[str, Any] = {
         of.ClassModel, of.IndicatorModel, of.ValueModel, of.SeenBy, of.View, of.AsItIs, of.OneHot,
         of.Share, of.Schema, of.Column, of.Span, of.Imputation, of.Verdict, of.Comparison,
         of.FitCount, of.FitFailure, of.Background, of.Segment,
-        of.AdditiveFunction, of.Curve, of.Surface, of.Axis, of.Census,
+        of.AdditiveFunction, of.Curve, of.Surface, of.Axis, of.Census, of.Residuals,
     )
 }  # fmt: skip
 

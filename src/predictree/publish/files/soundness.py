@@ -28,6 +28,7 @@ from predictree.model import (
     Model,
     OneHot,
     Predictor,
+    Residuals,
     Schema,
     SeenBy,
     Segment,
@@ -41,6 +42,7 @@ from predictree.model import (
     Verdict,
     View,
 )
+from predictree.model.residuals import ranks
 from predictree.model.tree import NONE
 
 MAX_NODES = 1_000_000  # of a tree
@@ -155,6 +157,27 @@ def _check_account(account: Any, tree: Tree) -> None:
     require(all(map(_is_failure, account.failures)), "its failures")
     require(account.stopped in STOPPED, "what stopped it")
     _check_segments(account.segments, tree)
+    require(account.residuals is None or _is_sorted(account.residuals, tree), "its residuals")
+
+
+def _is_sorted(told: Any, tree: Tree) -> bool:
+    """Whether these are the errors of some nodes of a tree, in order."""
+    if not isinstance(told, Residuals) or not isinstance(told.errors, tuple):
+        return False
+    lines = (told.answers, told.spread, *told.errors)
+    whole = (told.leaves, told.group, told.counts)
+    arrays = all(isinstance(a, np.ndarray) and a.ndim == 1 for a in (*lines, *whole))
+    if not arrays or not all(len(a) and np.isfinite(a).all() for a in (*lines, *whole)):
+        return False
+    if any(a.dtype != np.float64 for a in lines) or any(a.dtype != np.int64 for a in whole):
+        return False
+    rising = all((np.diff(a) >= 0).all() for a in (told.answers, *told.errors))
+    sizes = len(told.answers) == len(told.spread) and len(told.counts) == len(told.errors)
+    kept = [len(ranks(int(n))) for n in told.counts] == [len(e) for e in told.errors]
+    leaves = np.array_equal(told.leaves, np.flatnonzero(tree.feature == NONE))
+    within = leaves and len(told.group) == len(told.leaves) and (told.counts > 0).all()
+    within = within and told.group.min() >= 0 and told.group.max() < len(told.errors)
+    return bool(rising and sizes and kept and within and (told.spread > 0).all())
 
 
 def _is_comparison(value: Any) -> bool:
