@@ -39,11 +39,10 @@ def records(args, name, split, learners):
     start = time.process_time()
     model = make(learners, random_state=split).fit(X.iloc[train], y[train])
     seconds, leaf = time.process_time() - start, model.apply(X.iloc[test])
+    regions = [one for one in np.unique(leaf) if (leaf == one).sum() >= REGION]
     for coverage in args.coverage:
         inside, width = held(model, X.iloc[test], y[test], task, coverage)
-        large = [
-            inside[leaf == one].mean() for one in np.unique(leaf) if (leaf == one).sum() >= REGION
-        ]
+        large = [inside[leaf == one].mean() for one in regions]
         yield dict(zip(KEY, (name, split, learners, coverage), strict=True)) | {
             "held": float(inside.mean()), "n_test": len(test), "width": float(np.mean(width)),
             "regions": len(large), "least": float(min(large, default=np.nan)),
