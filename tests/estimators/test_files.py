@@ -101,7 +101,9 @@ MODELS = {
     ),
     "additive": lambda: ToPsRegressor("additive", **ADDITIVE).fit(X, value),
     "additive, frame": lambda: ToPsClassifier("additive", **ADDITIVE).fit(frame, two),
-    "additive, three classes": lambda: ToPsClassifier("additive", **ADDITIVE).fit(X, three),
+    "additive, three classes": lambda: ToPsClassifier("additive", min_gain_se=0.5, **ADDITIVE).fit(
+        X, three
+    ),
     "refitted": lambda: ToPsRegressor("lr", refit=True, **QUICK).fit(X, value),
     "survival": lambda: ToPsSurvival((0.5, 2), ToPsClassifier("lr", **QUICK)).fit(X, survival),
     "shared survival": lambda: ToPsSurvival(

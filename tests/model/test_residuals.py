@@ -41,12 +41,13 @@ def told(tree, errors, leaves, weight=None):
     return residuals(tree, np.asarray(leaves), np.asarray(errors, dtype=float), None, weight)
 
 
-@given(st.integers(ENOUGH, MOST), st.floats(0.02, 0.98))
-def test_the_bound_is_the_error_of_the_conformal_rank(tree, n, level):
+@given(st.integers(ENOUGH, 900), st.floats(0.02, 0.98))
+def test_the_bound_is_the_error_of_the_conformal_rank_or_of_the_next(tree, n, level):
     errors = np.random.default_rng(n).permutation(n).astype(float)
-    found = told(tree, errors, np.ones(n, dtype=int))
+    found = told(tree, errors, np.ones(n, dtype=int)).above(np.array([1]), level)[0]
     rank = ceil((n + 1) * level - 1e-9)
-    assert found.above(np.array([1]), level)[0] == (rank - 1 if rank <= n else np.inf)
+    further = max(4, 2 * n / MOST)  # ranks between those that are kept
+    assert rank - 1 <= found < rank - 1 + further if rank <= n else found == np.inf
 
 
 def test_lower_and_upper_are_mirrored(tree):
@@ -115,8 +116,11 @@ def test_answers_without_error_have_no_width(tree):
     assert found.above(np.array([1]), 0.9)[0] == 0
 
 
-@given(st.integers(0, 5000))
+@given(st.integers(1, 5000))
 def test_ranks_reach_from_the_first_to_the_last(n):
     found = ranks(n)
-    assert len(found) == min(n, MOST)
-    assert n == 0 or (found[0], found[-1]) == (1, n)
+    assert len(found) <= MOST
+    assert n < 100 or len(found) <= n // 2
+    assert found[0] == 1
+    assert n == 1 or found[-1] == n
+    assert np.diff(found).max(initial=0) <= max(4, 2 * n / MOST)

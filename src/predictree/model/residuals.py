@@ -15,7 +15,8 @@ import numpy as np
 from predictree.model.tree import NONE, FloatArray, IntArray, Tree
 
 ENOUGH = 100  # rows of regions that have errors of their own
-MOST = 1000  # errors of a region that are kept: every so-manieth, in order
+MOST = 200  # errors of regions that are kept: every so-manieth in order, and no more than half,
+BY = 25  # in steps of so many
 BINS, A_BIN = 10, 50  # of answers, in which the spread is measured, and rows of one
 CALM = 0.1  # of the mean spread: the least
 ROUNDING = 1e-9  # of a rank
@@ -127,8 +128,12 @@ def _owners(tree: Tree, leaves: IntArray, n_rows: IntArray) -> IntArray:
 
 
 def ranks(n: int) -> IntArray:
-    """Return the ranks of the errors that are kept of n."""
-    return np.unique(np.round(np.linspace(1, n, min(n, MOST))).astype(np.int64))
+    """Return the ranks of the errors that are kept of n: the least, the largest, some between.
+
+    Where one is wanted that is not kept, the next one outwards stands for it.
+    """
+    kept = min(max(n // 2 // BY * BY, BY), n, MOST)
+    return np.unique(np.round(np.linspace(1, n, kept)).astype(np.int64))
 
 
 def _in_order(errors: FloatArray, weight: FloatArray) -> tuple[int, FloatArray]:
