@@ -267,6 +267,7 @@ def _curves(estimator: Any, seen: list[Seen]) -> Function:
     return _additive(estimator.function_, seen)
 
 
+@np.errstate(invalid="ignore", over="ignore")  # a file may hold any numbers
 def linear(coefficients: FloatArray, intercept: FloatArray, seen: Sequence[Seen]) -> Function:
     """Return intercept + Σ coefficients (columns, k) · columns that are seen, in the user's own."""
     by_place: dict[int, list[tuple[Seen, FloatArray]]] = {}
