@@ -142,7 +142,8 @@ def save_and_show(model: Any, args: argparse.Namespace, n_rows: int) -> None:
         print_tree(summary)
     tell(f"saved {args.output}, {size(n_bytes)}")
     if args.report is not None:
-        tell(f"wrote {model.report(path=args.report)}: open it in a browser")
+        title = f"Predicting {args.target} from {Path(args.data).name}"
+        tell(f"wrote {model.report(path=args.report, title=title)}: open it in a browser")
 
 
 def settings(args: argparse.Namespace) -> dict[str, Any]:

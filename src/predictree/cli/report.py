@@ -52,7 +52,9 @@ def run(args: argparse.Namespace) -> None:
             y = labels(file, parted(file, args.target)[1], model.task)
         with blaming(file):
             judging = (None, None) if y is None else (X, y)
-            path = write(model, args.output, *judging, rows=X[: args.rows] if args.rows else None)
+            rows = X[: args.rows] if args.rows else None
+            title = f"Predicting {args.target} from {file.path.name}" if args.target else None
+            path = write(model, args.output, *judging, rows=rows, title=title)
     tell(f"wrote {path}, {size(path.stat().st_size)}: open it in a browser")
 
 

@@ -304,6 +304,7 @@ class Answering:
         path: str | PathLike[str] = "report.html",
         *,
         rows: Any = None,
+        title: str | None = None,
     ) -> Path:
         """Write a report: one page for a browser, with everything in it.
 
@@ -315,6 +316,8 @@ class Answering:
         path : str or path, default="report.html"
         rows : table, optional
             Rows to show one by one, with their values; no other row is in the file.
+        title : str, optional
+            What is predicted, from which table; by default the name of y, where it has one.
 
         Returns
         -------
@@ -322,4 +325,4 @@ class Answering:
             Of the file. Needs jinja2: ``pip install 'predictree[report]'``.
         """
         check_is_fitted(self)
-        return write(self.model_, path, X, y, rows=rows)
+        return write(self.model_, path, X, y, rows=rows, title=title)

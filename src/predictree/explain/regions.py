@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from predictree.errors import InvalidInputError, need
+from predictree.explain.census import functions_of
 from predictree.explain.rows import Rows
 from predictree.explain.wording import table
 from predictree.losses import Judged, Loss
@@ -224,7 +225,7 @@ def root_scores(model: Model, codes: FloatArray) -> FloatArray | None:
 
 def _root_weights(tree: Tree, single: bool) -> dict[int, float]:
     """Return the predictors that make up the root, by place, with weights that sum to one."""
-    if single:
+    if single or functions_of(tree) is not None:
         first = int(tree.predictor[0])
         return {first: 1.0} if tree.predictors[first].models else {}
     rows = tree.n_rows[:, 0].astype(float)

@@ -31,7 +31,7 @@ from predictree.model.schema import Column
 from predictree.model.words import words_of
 from predictree.publish.report import describe, render
 from predictree.publish.report.content import verdict_kind
-from predictree.publish.report.drawing import HEIGHT, draw, shortened
+from predictree.publish.report.drawing import HEIGHT, LETTERS, draw, shortened
 from predictree.publish.report.page import fixed, heat, mark, number, percent, rate, scale_of
 
 DAY = dt.date(2020, 2, 29)
@@ -83,7 +83,7 @@ class Page(HTMLParser):
 
 KEYS = {
     "schema", "date", "model", "verdict", "nodes", "scorecard", "importances", "learner_map",
-    "rows", "failures", "budget", "provenance",
+    "portraits", "rows", "failures", "budget", "provenance", "title",
 }  # fmt: skip
 
 
@@ -308,15 +308,15 @@ def test_boxes_do_not_overlap():
 
 
 def test_long_rules_keep_both_ends():
-    text = shortened("a very long name of a column < 12345.6")
-    assert len(text) == 24
+    text = shortened("a very long name of a column indeed < 12345.6")
+    assert len(text) == LETTERS
     assert text.startswith("a very long")
     assert text.endswith("12345.6")
     assert shortened("short") == "short"
 
 
 def test_numbers_in_words():
-    assert [number(v) for v in (None, 0.2, -1234.5, 1500.0)] == ["–", "0.2000", "−1234", "1500"]
+    assert [number(v) for v in (None, 0.2, -1234.5, 1500.0)] == ["–", "0.2", "−1,234", "1,500"]
     assert [percent(v) for v in (None, 0.125, -0.5)] == ["–", "12.5%", "−50.0%"]
     assert [fixed(v, 0.26) for v in (None, 0.2555, -0.00001, -0.004)] == [
         "–",
@@ -326,7 +326,7 @@ def test_numbers_in_words():
     ]
     assert fixed(0.0, 0.0) == "0"
     assert rate(None, None) == "–"
-    assert rate([3.25], None) == "3.250"
+    assert rate([3.25], None) == "3.25"
     assert rate([0.25, 0.75], ["a", "b"]) == "75.0%"
     assert rate([0.5, 0.3, 0.2], ["a", "b", "c"]) == "50.0%"
     assert rate([0.5, 0.3, 0.2], ["a", "b", "c"], 2) == "20.0%"

@@ -5,17 +5,21 @@ Every number in it is of many rows. Single rows are in it only if the caller ask
 ====================  ==============================================================================
 ``schema``            1; raised when a key changes its meaning
 ``date``              when the report was made, ``YYYY-MM-DD``
+``title``             what is predicted, in words (or None)
 ``model``             ``task``, ``loss``, ``loss_words``, ``classes`` (or None), ``weights``,
                       ``n_features``, ``n_trees``, ``n_rows``, ``n_leaves``, ``depth``
 ``verdict``           ``kind`` (earned, lone, unclear or worse), ``headline``, ``advice``, ``text``,
                       ``loss``, and ``opponents``: ``name``, ``loss``, ``gain``, ``low``, ``high``
                       (its 95 % interval), and ``share``, ``share_low``, ``share_high``, the same in
                       shares of the opponent's loss
-``nodes``             of the first tree: fields of `Node`, ``rule`` and ``rules``, and ``score``,
-                      the leaf's entry of the scorecard (None at inner nodes)
+``nodes``             of the first tree: fields of `Node`, ``rule`` and ``rules``, ``share`` of the
+                      rows, ``level`` (what was observed, in words), ``special``, and ``score``, the
+                      leaf's entry of the scorecard (None at inner nodes)
 ``scorecard``         `Scorecard.to_dict`
 ``importances``       `Importances.to_dict`, None without data
 ``learner_map``       `LearnerMap.to_dict`
+``portraits``         ``measure``, and ``regions`` of `Portraits`, each with ``special`` and, of a
+                      tree of additive models, ``formula`` and ``curves`` (see `curves`)
 ``rows``              those asked for: ``label``, ``values`` (name and value in words), ``answer``,
                       ``path`` (ids of nodes)
 ``failures``          ``learner``, ``reason``, ``count``
@@ -35,8 +39,13 @@ from typing import Any
 
 from predictree import __version__
 from predictree.errors import InvalidInputError
+from predictree.explain.additive import AdditiveTree
+from predictree.explain.census import functions_of
 from predictree.explain.explain import explain
+from predictree.explain.formulas import formula_of
 from predictree.explain.importance import importances
+from predictree.explain.panels import target_of
+from predictree.explain.portraits import Portraits, portraits
 from predictree.explain.regions import (
     NORMAL,
     RegionScore,
@@ -47,6 +56,7 @@ from predictree.model import Comparison, Model, Verdict, model_of
 from predictree.model.outputs import probabilities
 from predictree.model.tree import FloatArray, Node
 from predictree.model.words import loss_word, words_of
+from predictree.publish.report.curves import curves
 
 SCHEMA = 1
 MAX_ROWS = 200  # single rows, for a person to read
@@ -74,7 +84,13 @@ ADVICE = {
 
 
 def describe(
-    fitted: Any, X: Any = None, y: Any = None, *, rows: Any = None, date: dt.date | None = None
+    fitted: Any,
+    X: Any = None,
+    y: Any = None,
+    *,
+    rows: Any = None,
+    date: dt.date | None = None,
+    title: str | None = None,
 ) -> dict[str, Any]:
     """Return everything that a report says of a model.
 
@@ -89,6 +105,8 @@ def describe(
         Rows to show one by one, with their values and their paths.
     date : date, optional
         Of the report; today.
+    title : str, optional
+        What is predicted, from which table; by default the name of y, where it has one.
 
     Returns
     -------
@@ -96,15 +114,19 @@ def describe(
         Plain data: dicts, lists, text, numbers and None. The module's docstring has its keys.
     """
     model = model_of(fitted)
+    name = getattr(y, "name", None)
+    title = f"Predicting {name}" if title is None and name is not None else title
     card = scorecard(model, X, y)
     matter = None if X is None else importances(model, X, y).to_dict()
-    scores = {region.leaf: region for region in card.regions}
+    scores, told = {region.leaf: region for region in card.regions}, portraits(model)
     found = {
         "schema": SCHEMA,
         "date": (date or dt.datetime.now().date()).isoformat(),
         "model": _model(model),
+        "title": title,
         "verdict": _verdict(model.account.verdict, len(model.tree) == 1),
-        "nodes": [_node(model, node, scores.get(node.id)) for node in model.tree],
+        "nodes": [_node(model, node, scores.get(node.id), told) for node in model.tree],
+        "portraits": _portraits(model, told),
         "scorecard": card.to_dict(),
         "importances": matter,
         "learner_map": learner_map(model).to_dict(),
@@ -169,14 +191,47 @@ def _opponent(comparison: Comparison) -> dict[str, Any]:
     return {"name": comparison.name, "loss": comparison.loss, **found, **shares}
 
 
-def _node(model: Model, node: Node, score: RegionScore | None) -> dict[str, Any]:
+def _portraits(model: Model, told: Portraits) -> dict[str, Any]:
+    drawn: dict[int, list[Any]] = {}
+    formulas: dict[int, list[str]] = {}
+    if functions_of(model.tree) is not None:
+        read = AdditiveTree.of(model)
+        drawn = curves(read, target_of(read, None), told.regions)
+        formulas = {leaf: formula_of(read, leaf)[1:] for leaf in drawn}
+    regions = [
+        {
+            **asdict(region),
+            "special": region.special,
+            "curves": drawn.get(region.leaf, []),
+            "formula": formulas.get(region.leaf, []),
+        }
+        for region in told.regions
+    ]
+    return {"measure": told.measure, "regions": regions}
+
+
+def _level(model: Model, node: int, told: Portraits) -> str:
+    """Return what was observed at a node, in words: the mean of its leaves."""
+    below = [r for r in told.regions if node in model.tree.path(r.leaf) and r.observed is not None]
+    n_rows = sum(region.n for region in below)
+    if not n_rows:
+        return ""
+    mean = sum(region.n * (region.observed or 0.0) for region in below) / n_rows
+    return f"{told.measure} {told.told(mean)}"
+
+
+def _node(model: Model, node: Node, score: RegionScore | None, told: Portraits) -> dict[str, Any]:
     rules = model.rules(node.id)
+    special = next((r.special for r in told.regions if r.leaf == node.id), "")
     return {
         **asdict(node),
         "split": None,  # in words: the rules of the children
         "gain": node.gain,
         "rule": rules[-1] if rules else "all rows",
         "rules": rules,
+        "share": node.n_train / max(int(model.tree.n_rows[0, 0]), 1),
+        "level": _level(model, node.id, told),
+        "special": special,
         "score": None if score is None else asdict(score),
     }
 

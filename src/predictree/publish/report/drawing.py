@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-WIDTH, HEIGHT, ACROSS, DOWN, MARGIN = 200, 66, 46, 14, 8  # of a box, and between boxes
-LETTERS = 24  # of a rule that fit in a box
+WIDTH, HEIGHT, ACROSS, DOWN, MARGIN = 236, 66, 40, 14, 8  # of a box, and between boxes
+LETTERS = 29  # of a rule that fit in a box
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from predictree.errors import need, shown
+from predictree.model.words import rounded
 from predictree.publish.report.content import describe
+from predictree.publish.report.curves import HEIGHT as SMALL_HEIGHT
+from predictree.publish.report.curves import WIDTH as SMALL_WIDTH
 from predictree.publish.report.drawing import HEIGHT, WIDTH, draw, shortened
 
 HERE = ("predictree.publish.report",)
@@ -27,11 +30,12 @@ def write(
     *,
     rows: Any = None,
     date: dt.date | None = None,
+    title: str | None = None,
 ) -> Path:
     """Write the report of a model to a file, and return its path; see `describe`."""
     template = environment().get_template("report.html")  # asks for jinja2 before the work is done
     target = Path(path)
-    page = _fill(template, describe(fitted, X, y, rows=rows, date=date))
+    page = _fill(template, describe(fitted, X, y, rows=rows, date=date, title=title))
     with target.open("w", encoding="utf-8", newline="\n") as file:
         file.write(page)
     return target
@@ -84,11 +88,11 @@ def environment(*packages: str) -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    words = {"num": number, "pct": percent, "rate": rate, "short": shortened}
+    words = {"num": number, "pct": percent, "rate": rate, "short": shortened, "minus": minus}
     shapes = {"heat": heat, "mark": mark, "place": place, "fixed": fixed}
     found.filters.update(words | shapes)
     found.globals.update(box_width=WIDTH, box_height=HEIGHT, heat_top=TOP)
-    found.globals.update(ranked=ranked, scale_of=scale_of)
+    found.globals.update(ranked=ranked, scale_of=scale_of, small=(SMALL_WIDTH, SMALL_HEIGHT))
     return found
 
 
@@ -97,9 +101,14 @@ def as_words(value: Any) -> Any:
     return shown(value, keep="\n\t") if type(value) is str else value
 
 
+def minus(text: str) -> str:
+    """Return text that may begin with a number with a true minus."""
+    return text.replace("-", "−") if text[:1] == "-" and text[1:2].isdigit() else text
+
+
 def number(value: float | None, digits: int = 4) -> str:
     """Return a number with so many digits that count, and a true minus."""
-    return "–" if value is None else f"{value:#.{digits}g}".rstrip(".").replace("-", "−")
+    return rounded(value, digits).replace("-", "−")
 
 
 def fixed(value: float | None, most: float) -> str:

@@ -166,7 +166,7 @@ function predictreeTree(frame) {
   });
 
   nodes.forEach((el, id) => el.setAttribute("tabindex", id === "0" ? "0" : "-1"));
-  fit(0.72);
+  fit(0.3);
   return { select, light, onSelect: (tell) => listeners.push(tell) };
 }
 document.documentElement.classList.add("js");
