@@ -17,9 +17,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from predictree import ToPsClassifier
-from predictree.data.datasets import load
+from predictree.data.datasets import load_data
 
-X, y, _ = load("breast-cancer")
+X, y, _ = load_data("breast-cancer")
 X = X.iloc[:, :10]
 train, test = train_test_split(np.arange(len(y)), random_state=0, stratify=y)
 logistic = make_pipeline(StandardScaler(), LogisticRegression(solver="newton-cholesky", tol=1e-8))

@@ -11,9 +11,9 @@ from predictree_paper.trees import (
     CrossFitted,
     EvenWeights,
     LeafAlone,
+    PaperTree,
     TrainedOnNode,
     TrainedOnRoot,
-    Tree,
     as_drawn,
     in_sample,
     leak,
@@ -79,9 +79,9 @@ NOTES = {
 
 
 def _trees() -> Iterable[Algorithm]:
-    yield Algorithm("tops-b", "ToPs/B", Tree("paper", search="racing"), RACED)
-    yield Algorithm("tops-b-exhaustive", "ToPs/B, exhaustive", Tree("paper"))
-    yield Algorithm("tops-lr", "ToPs/LR", Tree("lr"))
+    yield Algorithm("tops-b", "ToPs/B", PaperTree("paper", search="racing"), RACED)
+    yield Algorithm("tops-b-exhaustive", "ToPs/B, exhaustive", PaperTree("paper"))
+    yield Algorithm("tops-lr", "ToPs/LR", PaperTree("lr"))
     ours = "cross-fitted, shrunk weights, log loss"
     yield Algorithm("tops", "ToPs, our default", CrossFitted(), ours)
     stack = "our default without a split: a stack of its learners"
@@ -97,7 +97,7 @@ def _ablations(base: str, label: str, learners: str, search: str) -> Iterable[Al
     """
 
     def without(suffix: str, what: str, about: str, **how: object) -> Algorithm:
-        tree = Tree(learners, search=search, **{"arrange": as_drawn, **how})  # type: ignore[arg-type]
+        tree = PaperTree(learners, search=search, **{"arrange": as_drawn, **how})  # type: ignore[arg-type]
         leaks = suffix.startswith("leak")
         return Algorithm(f"{base}-{suffix}", f"{label}, {what}", tree, about, leaks)
 
@@ -124,7 +124,7 @@ def _ablations(base: str, label: str, learners: str, search: str) -> Iterable[Al
 def _single_learners() -> Iterable[Algorithm]:
     """ToPs with one of the five learners of B; that with linear regression is ToPs/LR."""
     for learner in ("adaboost", "logistic", "logitboost", "forest"):
-        tree = Tree(learner, search="racing")
+        tree = PaperTree(learner, search="racing")
         yield Algorithm(f"tops-{learner}", f"ToPs/{learner}", tree, "one learner; raced")
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from predictree.errors import InvalidInputError, need
 from predictree.explain.bounds import BoundedLoss, JudgedRows, LossBound, aligned, loss_bound
 from predictree.losses import Loss
+from predictree.model import Model, model_of
 from predictree.model.tree import BoolArray, IntArray, Tree
 from predictree_paper.complexity import Complexity, Randomness, Reference, complexities
 
@@ -225,12 +226,13 @@ def paper_bound(
     held_out = loss_bound(model, X, y, delta, loss=loss, loss_range=loss_range)
     if not isinstance(n_draws, Integral) or n_draws < 2:
         raise InvalidInputError(f"n_draws={n_draws!r}: it must be a whole number of at least 2")
-    bounded = BoundedLoss.of(model, loss, loss_range)
-    unseen = JudgedRows.read(model, X, y, bounded)
+    fitted = model_of(model)
+    bounded = BoundedLoss.of(fitted, loss, loss_range)
+    unseen = JudgedRows.read(fitted, X, y, bounded)
     sample = _training_sample(model, training, unseen, bounded)
     reference = Reference(unseen.X, float(np.mean(unseen.y)))
     randomness = Randomness(int(n_draws), int(random_state), 0.0)
-    theorem = _Theorem(model, bounded, delta, sample, reference, randomness)
+    theorem = _Theorem(fitted, bounded, delta, sample, reference, randomness)
     leaves = [theorem.at(region.leaf) for region in held_out.leaves if region.leaf is not None]
     return PaperBound(tuple(leaves), _average(leaves), held_out, sample.n_capped)
 
@@ -239,7 +241,7 @@ def paper_bound(
 class _Theorem:
     """Theorem 1 for one tree, with a part of δ for each leaf so that all hold at once."""
 
-    model: Any
+    model: Model
     bounded: BoundedLoss
     delta: float
     sample: JudgedRows
@@ -251,7 +253,7 @@ class _Theorem:
         here = self.sample.leaf == leaf
         found = self._complexities(leaf, here)
         largest = max(found, key=lambda complexity: complexity.value)
-        slope, tree = SLOPES[self.bounded.loss.name](self.bounded.largest), self.model.tree_
+        slope, tree = SLOPES[self.bounded.loss.name](self.bounded.largest), self.model.tree
         part = self.delta / tree.get_n_leaves() * prod(complexity.share for complexity in found)
         n = int(here.sum())
         return TheoremTerms(
@@ -265,12 +267,11 @@ class _Theorem:
         )
 
     def _complexities(self, leaf: int, here: BoolArray) -> list[Complexity]:
-        tree, y = self.model.tree_, self.sample.y[here]
+        tree, y = self.model.tree, self.sample.y[here]
         half = float(np.ptp(y)) / 2 if tree.n_outputs == 1 else 0.0
         randomness = replace(self.randomness, half_range=half)
-        classes = getattr(self.model, "classes_", None)
         rows = self.sample.X[here]
-        return complexities(tree, leaf, rows, self.reference, randomness, classes)
+        return complexities(tree, leaf, rows, self.reference, randomness, self.model.classes)
 
 
 def _average(terms: list[TheoremTerms]) -> TheoremTerms:
@@ -296,7 +297,7 @@ def _training_sample(
     _check_single_tree(model)
     _check_covered(bounded.loss, model.tree_.n_outputs)
     X, y = training
-    given = JudgedRows.read(model, X, y, bounded)
+    given = JudgedRows.read(model_of(model), X, y, bounded)
     if np.array_equal(given.X, held_out.X, equal_nan=True):
         raise InvalidInputError(
             "X and training hold the same rows: X, y must be rows that fit has not seen"

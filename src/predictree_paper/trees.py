@@ -23,7 +23,7 @@ from predictree.estimators.parameters import PAPER
 from predictree.grow.combine.best import Best
 from predictree.grow.finish import PathWeights
 from predictree.grow.fits import Fits
-from predictree.grow.growth import Growth, LeafWeights, Share
+from predictree.grow.growth import Growth, LeafWeights, Portion
 from predictree.grow.leaf import Leaf, Trial
 from predictree.grow.methods import Recipe, Way, paper
 from predictree.grow.problem import Seeds
@@ -57,11 +57,10 @@ class Untrained:
 class BestOfOwn(Best):
     """One predictor a side, of those that were trained there."""
 
-    def losses(self, leaf: Leaf, trial: Trial) -> FloatArray:
-        """Return the joint loss of every pair, beyond all bounds if it has an inherited one."""
-        losses, m = super().losses(leaf, trial), len(trial.own)
-        losses[m:], losses[:, m:] = np.inf, np.inf
-        return losses
+    @staticmethod
+    def offered(n_own: int) -> slice:
+        """Return the predictors that were trained there."""
+        return slice(n_own)
 
 
 class LastOfPath(PathWeights):
@@ -69,7 +68,7 @@ class LastOfPath(PathWeights):
 
     def weights(self, growth: Growth) -> LeafWeights:
         """Give all weight to the leaf."""
-        return {leaf.path: [Share(leaf.path, leaf.answer.lead, 1.0)] for leaf in growth.leaves}
+        return {leaf.path: [Portion(leaf.path, leaf.answer.lead, 1.0)] for leaf in growth.leaves}
 
 
 class EvenOnPath(PathWeights):
@@ -79,7 +78,7 @@ class EvenOnPath(PathWeights):
         """Share the weight out evenly."""
         paths = {leaf.path: growth.ancestry(leaf.path) for leaf in growth.leaves}
         return {
-            leaf: [Share(node.path, node.answer.lead, 1 / len(path)) for node in path]
+            leaf: [Portion(node.path, node.answer.lead, 1 / len(path)) for node in path]
             for leaf, path in paths.items()
         }
 
@@ -164,7 +163,7 @@ def leak(*places: int) -> Callable[[Work], Rows]:
 
 
 @dataclass(frozen=True)
-class Tree:
+class PaperTree:
     """One way to grow ToPs on a training fold.
 
     Attributes

@@ -4,7 +4,7 @@ import pytest
 
 from predictree import load as load_model
 from predictree.cli import examples, main
-from predictree.data.datasets import Dataset, load
+from predictree.data.datasets import Dataset, load_data
 
 
 @pytest.fixture
@@ -12,10 +12,10 @@ def few(monkeypatch):
     """Every table has a few hundred rows."""
 
     def some(name):
-        X, y, task = load(name)
+        X, y, task = load_data(name)
         return Dataset(X[::15], y[::15], task)
 
-    monkeypatch.setattr(examples, "load", some)
+    monkeypatch.setattr(examples, "load_data", some)
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def test_what_files_need_is_told(few, monkeypatch, capsys, tmp_path):
 
 
 def test_a_boosting_sees_words_as_categories():
-    X, y, _ = load("bikes")
+    X, y, _ = load_data("bikes")
 
     class Kept:
         def fit(self, X, y):

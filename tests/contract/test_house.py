@@ -2,6 +2,7 @@
 
 import ast
 import pickle
+import re
 import subprocess
 import sys
 from itertools import chain
@@ -211,6 +212,30 @@ def test_each_algorithm_of_the_paper_is_one_screen():
 def test_the_house_has_at_most_twelve_rooms():
     names = [module.name for module in iter_modules(predictree.__path__)]
     assert len(names) <= 12, names
+
+
+def public_names():
+    """What the site documents, and what packages say is theirs."""
+    page = (Path(__file__).parents[2] / "docs" / "api.rst").read_text("utf-8")
+    names = set(re.findall(r"(?m)^ {3}(?:\w+\.)*(\w+)$", page))
+    for path, tree in TREES.items():
+        if path.name == "__init__.py" and HOMES[0] in path.parents:
+            for node in tree.body:
+                if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+                    names |= set(ast.literal_eval(node.value))
+    return names
+
+
+@pytest.mark.parametrize("home", HOMES, ids=lambda home: home.name)
+def test_a_public_name_means_one_thing(home):
+    """No two modules define a public name."""
+    public, places = public_names(), {}
+    assert {"ToPsClassifier", "explain", "resolve_loss", "load_data"} <= public
+    for path, tree in TREES.items():
+        for node in tree.body if home in path.parents else ():
+            if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name in public:
+                places.setdefault(node.name, []).append(str(path.relative_to(home)))
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}
 
 
 def body_of(function):

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from predictree.data import datasets
-from predictree.data.datasets import load, make_regimes
+from predictree.data.datasets import load_data, make_regimes
 from predictree.errors import InvalidInputError
 
 # Sets by name
@@ -21,18 +21,18 @@ from predictree.errors import InvalidInputError
     ],
 )
 def test_sets_by_name(name, shape, task, monkeypatch):
-    X, y, of_task = load(name)
+    X, y, of_task = load_data(name)
     assert isinstance(X, pd.DataFrame)
     assert X.shape == shape
     assert y.shape == shape[:1]
     assert of_task == task
     assert task == "regression" or set(y) == {0, 1}
     monkeypatch.setattr(datasets, "find_spec", lambda name: None)
-    np.testing.assert_array_equal(load(name).X, X.to_numpy())
+    np.testing.assert_array_equal(load_data(name).X, X.to_numpy())
 
 
 def test_bikes_are_in_units_and_words():
-    X, y, task = load("bikes")
+    X, y, task = load_data("bikes")
     assert (X.shape, task, int(y.sum())) == ((17_379, 9), "regression", 3_292_679)
     assert X["temperature"].between(-8, 39).all()
     assert X["humidity"].between(0, 100).all()
@@ -41,16 +41,16 @@ def test_bikes_are_in_units_and_words():
 
 
 def test_wines_are_good_or_fair():
-    X, y, task = load("wines")
+    X, y, task = load_data("wines")
     assert (X.shape, task) == ((6_497, 12), "classification")
     assert dict(zip(*np.unique(y, return_counts=True), strict=True)) == {"fair": 2384, "good": 4113}
     assert X["colour"].value_counts().to_dict() == {"white": 4898, "red": 1599}
 
 
 def test_without_pandas_words_are_their_places_in_the_alphabet(monkeypatch):
-    X = load("wines").X
+    X = load_data("wines").X
     monkeypatch.setattr(datasets, "find_spec", lambda name: None)
-    found = load("wines").X
+    found = load_data("wines").X
     np.testing.assert_array_equal(found[:, :-1], X.drop(columns="colour"))
     np.testing.assert_array_equal(found[:, -1], X["colour"] == "white")
 
@@ -66,7 +66,7 @@ def test_shipped_tables_are_small_and_name_their_sources():
 
 def test_an_unknown_name_is_told_the_known_ones():
     with pytest.raises(InvalidInputError, match=r"'iris'.*'bikes', 'breast-cancer', 'diabetes'"):
-        load("iris")
+        load_data("iris")
 
 
 # Regimes

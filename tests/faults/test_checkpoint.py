@@ -398,7 +398,7 @@ def test_what_an_earlier_fit_has_written_is_not_removed(regimes, tmp_path, monke
     call = ToPsRegressor("lr", max_depth=0, random_state=0, checkpoint=tmp_path)
     call.fit(*regimes)
     before = sorted(tmp_path.rglob("*"))
-    monkeypatch.setattr(freezing, "freeze", refusing)
+    monkeypatch.setattr(freezing, "frozen_tree", refusing)
     with pytest.raises(InvalidInputError, match="not this time"):
         call.fit(*regimes)
     assert sorted(tmp_path.rglob("*")) == before

@@ -7,7 +7,7 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 from growing import fits_of, grown, held_out, in_folds
-from predictree.grow.finish import freeze
+from predictree.grow.finish import frozen_tree
 from predictree.grow.methods import Recipe, paper
 from predictree.grow.problem import ROOT_PATH
 from predictree.grow.rows import Limits
@@ -23,7 +23,7 @@ def grown_by_the_paper(X, y, partition, **limits):
 @pytest.mark.parametrize("partition", [held_out(600), in_folds(600, 2)])
 def test_the_true_split_is_found(regimes, partition):
     growth = grown_by_the_paper(*regimes, partition, max_depth=1)
-    tree = freeze(growth, growth.finish.weights(growth))
+    tree = frozen_tree(growth, growth.finish.weights(growth))
     tree.validate()
     assert tree[0].split.feature == 0
     assert tree[0].split_loss < 0.2 < tree[0].loss
@@ -46,5 +46,5 @@ def test_a_perfect_fit_is_not_split():
 
 def test_what_has_grown_is_a_tree_even_if_nobody_asks_for_more(regimes):
     growth = grown_by_the_paper(*regimes, held_out(600), max_depth=0)
-    tree = freeze(growth, growth.finish.weights(growth))
+    tree = frozen_tree(growth, growth.finish.weights(growth))
     assert (len(tree), tree[0].is_leaf) == (1, True)

@@ -6,7 +6,7 @@ from scipy.optimize import minimize
 from sklearn.linear_model import LinearRegression
 
 from growing import fits_of, grown, in_folds
-from predictree.grow.finish import freeze, path_weights
+from predictree.grow.finish import frozen_tree, path_weights
 from predictree.grow.methods import Recipe, paper
 from predictree.grow.rows import Limits
 from predictree.losses import Judged
@@ -16,7 +16,7 @@ def test_with_folds_a_predictor_is_the_mean_of_its_models(regimes):
     X, y = regimes
     fits = fits_of(X, y, in_folds(len(X), 2), [LinearRegression()])
     growth = grown(paper(fits, Recipe(Limits(3, 0, 5, 5, 0.0))), fits)
-    tree = freeze(growth, growth.finish.weights(growth))
+    tree = frozen_tree(growth, growth.finish.weights(growth))
     halves = [LinearRegression().fit(X[f::2], y[f::2]).predict(X) for f in (1, 0)]
     np.testing.assert_allclose(tree.scores(X)[:, 0], np.mean(halves, axis=0))
 

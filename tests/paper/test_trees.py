@@ -15,9 +15,9 @@ from predictree_paper.trees import (
     CrossFitted,
     EvenWeights,
     LeafAlone,
+    PaperTree,
     TrainedOnNode,
     TrainedOnRoot,
-    Tree,
     as_drawn,
     in_sample,
     leak,
@@ -46,7 +46,7 @@ def test_the_parts_are_those_that_paper_draws():
     w = work()
     drawn = ToPsClassifier.paper("lr", random_state=w.seed).fit(w.X, w.y).partition_
     assert np.array_equal(paper_parts(w), drawn)
-    plain, arranged = Tree("lr")(w), Tree("lr", arrange=as_drawn)(w)
+    plain, arranged = PaperTree("lr")(w), PaperTree("lr", arrange=as_drawn)(w)
     assert np.array_equal(plain.scores, arranged.scores)
 
 

@@ -22,7 +22,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from predictree.cli.console import size, tell
-from predictree.data.datasets import Dataset, load
+from predictree.data.datasets import Dataset, load_data
 from predictree.estimators.additive import AdditiveClassifier, AdditiveRegressor
 from predictree.estimators.classifier import ToPsClassifier
 from predictree.estimators.files import save
@@ -105,7 +105,7 @@ def main() -> None:
 
 def show(example: Example, folder: Path | None = None) -> None:
     """Grow a tree, say what it found, set it beside others, and write its files."""
-    data = load(example.name)
+    data = load_data(example.name)
     X, X_new, y, y_new = train_test_split(data.X, data.y, test_size=UNSEEN, random_state=0)
     print_title(example)
     kind, start = KINDS[data.task], time.process_time()

@@ -94,7 +94,7 @@ def load_toy() -> Toy:
     return Toy(np.array(rows), np.array(labels))
 
 
-def load(name: str) -> Dataset:
+def load_data(name: str) -> Dataset:
     """Return a small data set by name; nothing is downloaded.
 
     Parameters
@@ -116,8 +116,8 @@ def load(name: str) -> Dataset:
 
     Examples
     --------
-    >>> from predictree.data.datasets import load
-    >>> X, y, task = load("diabetes")
+    >>> from predictree.data.datasets import load_data
+    >>> X, y, task = load_data("diabetes")
     >>> X.shape, task
     ((442, 10), 'regression')
     """

@@ -40,15 +40,6 @@ def draw(schema: Schema, X: FloatArray, seed: int) -> tuple[Imputation, FloatArr
     return Imputation(columns, expected), filled
 
 
-def fill_gaps(X: FloatArray) -> FloatArray:
-    """Return the rows with a middle value of a column in its gaps: enough to time what follows."""
-    filled = X.copy()
-    for column in filled.T:
-        gaps = np.isnan(column)
-        column[gaps] = 0.0 if gaps.all() else np.quantile(column[~gaps], 0.5, method="lower")
-    return filled
-
-
 def spread(scores: Sequence[FloatArray]) -> FloatArray:
     """Return the standard deviation between imputations, of every row and column."""
     return np.asarray(np.std(scores, axis=0, ddof=1))

@@ -126,10 +126,6 @@ class Answering:
             raise AttributeError(str(error)) from error
         return importances_of(read)
 
-    @property
-    def _half_is_second(self) -> bool:
-        return self.loss_.half_is_second
-
     def _take(self, model: Model) -> None:
         """Become the estimator of a model."""
         self.model_ = model
@@ -234,7 +230,8 @@ class Answering:
 
         See `predictree.explain.bounds.loss_bound`.
         """
-        return loss_bound(self, X, y, delta, **kwargs)
+        check_is_fitted(self)
+        return loss_bound(self.model_, X, y, delta, **kwargs)
 
     def plot(self, x: Any = None, **kwargs: Any) -> Any:
         """Draw the tree with matplotlib, and the path of a row; see `inspection.plot_tree`."""

@@ -7,7 +7,7 @@ from predictree.data.table import never_missing
 from predictree.estimators.account import account_of, background, settings_of
 from predictree.estimators.adjustable import Adjustable
 from predictree.estimators.fitting import Grown, Task
-from predictree.grow.finish import evidence, freeze
+from predictree.grow.finish import evidence, frozen_tree
 from predictree.grow.growth import Growth
 from predictree.model import Model
 from predictree.model.discretion import discreet
@@ -19,7 +19,7 @@ def frozen(growth: Growth, refit: bool, stopped: str | None) -> Grown:
     """Weigh and freeze a tree as it stands."""
     growth = growth.finish.trimmed(growth)
     weights = growth.finish.weights(growth)
-    tree = freeze(growth, weights, refit)
+    tree = frozen_tree(growth, weights, refit)
     seen, ledger = evidence(growth, weights), growth.fits.ledger
     failures = ledger.failures(growth.id_of)
     return Grown(tree, growth.fits.problem, seen, failures, ledger.fits, stopped)

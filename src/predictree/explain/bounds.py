@@ -1,19 +1,16 @@
 """A bound on the expected loss of a model, from the losses of rows that it has not seen."""
 
 from dataclasses import asdict, dataclass, fields
-from itertools import pairwise
 from math import inf, log, sqrt
 from numbers import Real
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from predictree.data.table import check_labels, check_values
 from predictree.errors import InvalidInputError, need, shown
-from predictree.explain.text import rules
 from predictree.explain.wording import table
 from predictree.losses import AUC, AdditiveLoss, Loss, resolve_loss
+from predictree.model import Model, model_of
 from predictree.model.outputs import ROUNDING, Labels
 from predictree.model.tree import BoolArray, FloatArray, IntArray
 
@@ -116,7 +113,7 @@ class LossBound:
 
 
 def loss_bound(
-    model: Any,
+    fitted: Any,
     X: Any,
     y: Any,
     delta: float = 0.05,
@@ -130,7 +127,7 @@ def loss_bound(
 
     Parameters
     ----------
-    model : ToPsClassifier or ToPsRegressor
+    fitted : ToPsClassifier or ToPsRegressor
         A fitted estimator.
     X, y : table and labels
         Rows Z that fit has *not* seen: not in S, V¹ or V². Drawn as the rows will be that the
@@ -158,12 +155,12 @@ def loss_bound(
 
     At leaves δ is divided by their number; overall it is not.
     """
-    check_is_fitted(model)
+    model = model_of(fitted)
     if not isinstance(delta, Real) or not 0 < float(delta) < 1:
         raise InvalidInputError(f"delta={delta!r}: it must be a number between 0 and 1")
     bounded = BoundedLoss.of(model, loss, loss_range)
     rows = JudgedRows.read(model, X, y, bounded)
-    leaves = np.flatnonzero(model.tree_.left < 0)
+    leaves = np.flatnonzero(model.tree.left < 0)
 
     def region(leaf: int | None, rule: str, losses: FloatArray, delta: float) -> RegionBound:
         mean = float(losses.mean()) if len(losses) else np.nan
@@ -175,7 +172,7 @@ def loss_bound(
         loss_range=bounded.largest,
         delta=float(delta),
         leaves=tuple(
-            region(int(i), _rule(model, int(i)), rows.losses[rows.leaf == i], delta / len(leaves))
+            region(int(i), model.rule(int(i)), rows.losses[rows.leaf == i], delta / len(leaves))
             for i in leaves
         ),
         overall=region(None, "overall", rows.losses, delta),
@@ -211,20 +208,20 @@ class BoundedLoss:
     largest: float
 
     @classmethod
-    def of(cls, model: Any, loss: Any, loss_range: float | None) -> Self:
+    def of(cls, model: Model, loss: Any, loss_range: float | None) -> Self:
         """Return the loss to bound, or say why there is no bound for it."""
         found = _mean_over_rows(model, loss)
         if loss_range is not None:
             if not isinstance(loss_range, Real) or not 0 < float(loss_range) < inf:
                 raise InvalidInputError(f"loss_range={loss_range!r}: it must be a positive number")
             return cls(found, float(loss_range))
-        known = {"error": 1.0, "brier": 1.0 if model.tree_.n_outputs == 2 else 2.0}
+        known = {"error": 1.0, "brier": 1.0 if model.tree.n_outputs == 2 else 2.0}
         if found.name not in known:
             raise InvalidInputError(
                 f"loss {found.name!r} has no largest value, and a bound needs one: give "
                 "loss_range=, the largest loss that a row can have by what the labels can be; "
                 "larger ones count as that"
-                + ("" if model._task == "regression" else ". Or give loss='brier'")
+                + ("" if model.task == "regression" else ". Or give loss='brier'")
             )
         return cls(found, known[found.name])
 
@@ -258,14 +255,12 @@ class JudgedRows:
     capped: BoolArray
 
     @classmethod
-    def read(cls, model: Any, X: Any, y: Any, bounded: BoundedLoss) -> Self:
+    def read(cls, model: Model, X: Any, y: Any, bounded: BoundedLoss) -> Self:
         """Return a user's rows."""
-        features = model._features(X)
-        if model.imputations_:
-            features = model.imputations_[0](features)
-        labels = _labels_of(model, y, features)
-        losses, capped = bounded(labels, model._scores(X))
-        return cls(features, labels, losses, model.apply(X), capped)
+        codes = model.encode(X)
+        labels = model.code_labels(y, len(codes))
+        losses, capped = bounded(labels, model.scores(codes))
+        return cls(model.seen(codes), labels, losses, model.leaves(codes), capped)
 
     def of(self, rows: BoolArray) -> "JudgedRows":
         """Return some of them."""
@@ -282,40 +277,17 @@ def aligned(rows: list[dict[str, str]]) -> str:
     return table([list(rows[0]), *(list(row.values()) for row in rows)], range(len(rows[0]) - 1))
 
 
-def _mean_over_rows(model: Any, loss: Any) -> AdditiveLoss:
+def _mean_over_rows(model: Model, loss: Any) -> AdditiveLoss:
     """Return the loss if it is a mean over rows."""
-    found: Loss = model.loss_
+    found: Loss = model.loss
     if loss is not None:
-        classes = getattr(model, "classes_", None)
-        found = resolve_loss(loss, model._task, classes, half_is_second=model._half_is_second)
+        half = model.loss.half_is_second
+        found = resolve_loss(loss, model.task, model.classes, half_is_second=half)
     if isinstance(found, AdditiveLoss):
         return found
     what = "1 − AUC" if isinstance(found, AUC) else f"loss {found.name!r}"
-    other = "'mse' or 'mae' and loss_range=" if model._task == "regression" else "'brier'"
+    other = "'mse' or 'mae' and loss_range=" if model.task == "regression" else "'brier'"
     raise InvalidInputError(
         f"{what} is not a mean of losses of single rows, so that no bound from held-out rows "
         f"speaks of it: give loss={other}, or a subclass of AdditiveLoss"
     )
-
-
-def _labels_of(model: Any, y: Any, X: Any) -> Labels:
-    """Return real labels, or codes of classes that fit has seen."""
-    if model._task == "regression":
-        return check_values(y, X)
-    labels = check_labels(y, X)
-    unknown = set(labels.tolist()) - set(model.classes_.tolist())
-    if unknown:
-        raise InvalidInputError(
-            f"y holds {sorted(unknown, key=str)}, which fit has not seen: drop these rows"
-        )
-    return np.searchsorted(model.classes_, labels)
-
-
-def _rule(model: Any, leaf: int) -> str:
-    """Return the rules of the path to a leaf."""
-    found, tree = [], model.tree_
-    for parent, child in pairwise(tree[i] for i in tree.path(leaf)):
-        if parent.split is not None and parent.children is not None:
-            sides = rules(parent.split, model.schema_.columns, decimals=4)
-            found.append(sides[parent.children.index(child.id)])
-    return " and ".join(found) or "all rows"

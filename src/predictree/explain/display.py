@@ -12,7 +12,7 @@ from predictree.errors import InvalidInputError, need
 from predictree.explain.additive import AdditiveTree
 from predictree.explain.boxes import shortened
 from predictree.explain.figure import COLOURS, STROKES
-from predictree.explain.panels import Line, Panel, panels_of, target_of
+from predictree.explain.panels import Panel, PanelLine, panels_of, target_of
 
 ALL_ROWS = "#555555"
 ACROSS = 3  # panels side by side
@@ -194,7 +194,7 @@ def _put(panel: Panel, ax: Any, styles: dict[int, tuple[str, str]]) -> None:
                     ha="right", va="top", fontsize=7, color=ALL_ROWS)  # fmt: skip
 
 
-def _put_line(line: Line, ax: Any, style: tuple[str, str], i: int, n: int) -> None:
+def _put_line(line: PanelLine, ax: Any, style: tuple[str, str], i: int, n: int) -> None:
     colour, stroke = style
     ax.fill_between(line.x, line.low, line.high, color=colour, alpha=0.18, lw=0)
     ax.plot(line.x, line.y, stroke, color=colour, lw=2.0 if line.node == 0 else 1.5)
@@ -203,7 +203,7 @@ def _put_line(line: Line, ax: Any, style: tuple[str, str], i: int, n: int) -> No
                 transform=ax.get_yaxis_transform())  # fmt: skip
 
 
-def _put_bars(line: Line, ax: Any, style: tuple[str, str], i: int, n: int) -> None:
+def _put_bars(line: PanelLine, ax: Any, style: tuple[str, str], i: int, n: int) -> None:
     width = 0.8 / n
     x = line.x + (i - (n - 1) / 2) * width
     ax.bar(x, line.y, 0.9 * width, color=style[0])

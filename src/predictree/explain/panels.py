@@ -21,7 +21,7 @@ DIFFERENT = 0.05  # of the height of a panel: a region whose curve is nearer is 
 
 
 @dataclass(frozen=True, eq=False)
-class Line:
+class PanelLine:
     """One curve of a panel: of all rows if ``node`` is 0, else of what is below a node.
 
     Attributes
@@ -70,7 +70,7 @@ class Panel:
     term: int
     name: str
     kind: str
-    lines: tuple[Line, ...]
+    lines: tuple[PanelLine, ...]
     n_others: int
     ends: tuple[float, float]
     words: tuple[str, ...]
@@ -184,21 +184,21 @@ def _bars(
     return Panel(term, name, "bars", tuple(lines), n_others, ends, words, rows)
 
 
-def _line(node: int, shape: Shape, target: int, tolerance: float) -> Line:
+def _line(node: int, shape: Shape, target: int, tolerance: float) -> PanelLine:
     known = ~np.isnan(shape.codes[:, 0])
     x, y, error = shape.codes[known, 0], shape.effect[known, target], shape.error[known, target]
     kept = simplified(x, y, tolerance)
     both = np.union1d(kept, simplified(x, error, tolerance)) if len(x) else kept
     missing = float(shape.effect[~known, target][0]) if (~known).any() else None
     x, y, error = x[both], y[both], NORMAL * error[both]
-    return Line(node, x, y, y - error, y + error, missing)
+    return PanelLine(node, x, y, y - error, y + error, missing)
 
 
-def _bar_line(node: int, shape: Shape, target: int, place: dict[float, int]) -> Line:
+def _bar_line(node: int, shape: Shape, target: int, place: dict[float, int]) -> PanelLine:
     at = [i for i in range(len(shape.codes)) if _key(shape.codes[i, 0]) in place]
     x = np.array([place[_key(shape.codes[i, 0])] for i in at], dtype=float)
     y, error = shape.effect[at, target], NORMAL * shape.error[at, target]
-    return Line(node, x, y, y - error, y + error, None)
+    return PanelLine(node, x, y, y - error, y + error, None)
 
 
 def _key(code: float) -> float:

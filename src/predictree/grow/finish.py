@@ -11,7 +11,7 @@ from predictree.errors import NoPredictorError
 from predictree.grow.combine.correction import sum_of
 from predictree.grow.combine.mixture import mixture_of
 from predictree.grow.fits import Models
-from predictree.grow.growth import Alone, Grown, Growth, LeafWeights, Share
+from predictree.grow.growth import Alone, Grown, Growth, LeafWeights, Portion
 from predictree.grow.leaf import Key, Leaf
 from predictree.grow.problem import ROOT_PATH, Problem
 from predictree.grow.proof import gains_by
@@ -60,12 +60,13 @@ class AsGrown(_OfPredictors):
         """Return the weights of every leaf's mixture that are more than a trace."""
         return {
             leaf.path: [
-                Share(key[0], key, weight) for key, weight in sorted(mixture_of(leaf).large.items())
+                Portion(key[0], key, weight)
+                for key, weight in sorted(mixture_of(leaf).large.items())
             ]
             for leaf in growth.leaves
         }
 
-    def said(self, growth: Growth, leaf: Leaf, shares: Sequence[Share]) -> FloatArray:
+    def said(self, growth: Growth, leaf: Leaf, shares: Sequence[Portion]) -> FloatArray:
         """Return the scores that the leaf had as it grew."""
         return leaf.answer.scores
 
@@ -93,7 +94,8 @@ class Pruned:
     def weights(self, growth: Growth) -> LeafWeights:
         """Return the one function of every leaf."""
         return {
-            leaf.path: [Share(leaf.answer.lead[0], leaf.answer.lead, 1.0)] for leaf in growth.leaves
+            leaf.path: [Portion(leaf.answer.lead[0], leaf.answer.lead, 1.0)]
+            for leaf in growth.leaves
         }
 
     def models(self, growth: Growth, weights: LeafWeights, refit: bool) -> Mapping[Key, Models]:
@@ -101,7 +103,7 @@ class Pruned:
         answers = [sum_of(one.leaf) for one in growth.nodes.values()]
         return {answer.lead: (answer.function,) for answer in answers}
 
-    def said(self, growth: Growth, leaf: Leaf, shares: Sequence[Share]) -> FloatArray:
+    def said(self, growth: Growth, leaf: Leaf, shares: Sequence[Portion]) -> FloatArray:
         """Return the scores that the leaf had as it grew."""
         return leaf.answer.scores
 
@@ -135,7 +137,7 @@ class PathWeights(_OfPredictors):
         """Return w*(Π) of every leaf."""
         return {leaf.path: self._of(growth, leaf) for leaf in growth.leaves}
 
-    def said(self, growth: Growth, leaf: Leaf, shares: Sequence[Share]) -> FloatArray:
+    def said(self, growth: Growth, leaf: Leaf, shares: Sequence[Portion]) -> FloatArray:
         """Return the weighed sum of the path's predictors."""
         place = np.searchsorted(growth.fits.problem.partition.v2, leaf.rows.v2)
         kept = growth.fits.kept
@@ -148,7 +150,7 @@ class PathWeights(_OfPredictors):
         found = path_weights(problem.loss.combination, rows, scores)
         return np.asarray(np.stack(scores, axis=-1) @ found)
 
-    def _of(self, growth: Growth, leaf: Leaf) -> list[Share]:
+    def _of(self, growth: Growth, leaf: Leaf) -> list[Portion]:
         problem, path = growth.fits.problem, growth.ancestry(leaf.path)
         rows = weighing_rows(problem, path, self.min_rows)
         place = np.searchsorted(problem.partition.v2, rows)
@@ -156,7 +158,8 @@ class PathWeights(_OfPredictors):
         scores = [growth.fits.kept[key].v2[place] for key in keys]
         found = self.found(problem, rows, scores)
         return [
-            Share(node.path, key, float(w)) for node, key, w in zip(path, keys, found, strict=True)
+            Portion(node.path, key, float(w))
+            for node, key, w in zip(path, keys, found, strict=True)
         ]
 
     def found(self, problem: Problem, rows: IntArray, scores: list[FloatArray]) -> FloatArray:
@@ -185,7 +188,7 @@ def _told(growth: Growth, weights: LeafWeights) -> FloatArray:
     return told
 
 
-def freeze(growth: Growth, weights: LeafWeights, refit: bool = False) -> Tree:
+def frozen_tree(growth: Growth, weights: LeafWeights, refit: bool = False) -> Tree:
     """Return the finished tree, with the weights of every leaf.
 
     A predictor that no leaf weighs keeps its name but no models. With ``refit`` a predictor has one
@@ -244,7 +247,7 @@ def _varied(problem: Problem, rows: IntArray, wanted: int) -> bool:
     return len(rows) - int(np.bincount(problem.y[rows]).max()) >= wanted
 
 
-def _rescaled(shares: list[Share], models: Mapping[Key, object]) -> list[Share]:
+def _rescaled(shares: list[Portion], models: Mapping[Key, object]) -> list[Portion]:
     """Leave out the predictors that have no models, and let the others sum to one."""
     known = [share for share in shares if share.key in models]
     total = sum(share.weight for share in known)
@@ -255,7 +258,7 @@ def _rescaled(shares: list[Share], models: Mapping[Key, object]) -> list[Share]:
 
 
 def _record_of(
-    one: Grown, names: Sequence[str], id_of: Mapping[int, int], shares: list[Share] | None
+    one: Grown, names: Sequence[str], id_of: Mapping[int, int], shares: list[Portion] | None
 ) -> Node:
     """Return the record of a node, with the weights along its path if it is a leaf."""
     leaf, path = one.leaf, one.leaf.path

@@ -12,7 +12,7 @@ from predictree.model.tree import FloatArray, Split
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class Portion:
     """What one predictor has in the prediction of a leaf, on behalf of a node of its path."""
 
     node: int
@@ -20,7 +20,7 @@ class Share:
     weight: float
 
 
-LeafWeights = Mapping[int, list[Share]]  # by the path of the leaf, from the root down
+LeafWeights = Mapping[int, list[Portion]]  # by the path of the leaf, from the root down
 Alone = Mapping[str, FloatArray]  # what learners of the root say about V²
 
 
@@ -44,7 +44,7 @@ class Finish(Protocol):
     def alone(self, growth: "Growth") -> Alone:
         """Return what single learners say about V²."""
 
-    def said(self, growth: "Growth", leaf: Leaf, shares: Sequence[Share]) -> FloatArray:
+    def said(self, growth: "Growth", leaf: Leaf, shares: Sequence[Portion]) -> FloatArray:
         """Return what a leaf answers for its rows of V²."""
 
     def stack(self, growth: "Growth", alone: Alone) -> FloatArray:

@@ -9,7 +9,7 @@ from sklearn.preprocessing import StandardScaler
 from predictree.learners.forms.squares import (
     LARGE,
     Penalised,
-    coefficients,
+    coefficients_of_sides,
     products_of_errors,
     solved,
 )
@@ -36,7 +36,9 @@ def whitened_rows(X, y, errors=()):
 
 def fitted(sums, learner, basis, before):
     m = basis.rank + 1
-    return coefficients(sums[:, :m, :m].copy(), sums[:, :m, m].copy(), learner, basis, before)
+    return coefficients_of_sides(
+        sums[:, :m, :m].copy(), sums[:, :m, m].copy(), learner, basis, before
+    )
 
 
 def predicted(X, basis, before, found):

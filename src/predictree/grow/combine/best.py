@@ -118,13 +118,20 @@ class Best:
 
     def by_squares(self, leaf: Leaf, squares: Squares) -> FloatArray:
         """Return the loss of every split: on each side the predictor with the least."""
-        alone = np.einsum("qsgkk->qsk", squares.products)
+        alone = np.einsum("qsgkk->qsk", squares.products)[:, :, self.offered(squares.n_own)]
         return np.asarray(np.nanmin(alone, axis=2).sum(axis=1) / squares.total)
 
     def losses(self, leaf: Leaf, trial: Trial) -> FloatArray:
         """Return the joint loss of every pair: own predictors, then those of the pool."""
-        losses = leaf.judge.pairs(trial.goes_left, trial.own)
-        return np.where(np.isfinite(losses), losses, np.inf)
+        losses, offered = leaf.judge.pairs(trial.goes_left, trial.own), self.offered(len(trial.own))
+        found = np.full_like(losses, np.inf)
+        found[offered, offered] = losses[offered, offered]
+        return np.where(np.isfinite(found), found, np.inf)
+
+    @staticmethod
+    def offered(n_own: int) -> slice:
+        """Return which predictors a side may take, of those trained on it and then of the pool."""
+        return slice(None)
 
 
 def least(pool: Pool, rows: Rows) -> tuple[Candidate, float]:

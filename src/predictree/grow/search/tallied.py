@@ -17,7 +17,7 @@ from predictree.grow.rows import Limits, Rows
 from predictree.grow.search.trials import Trials
 from predictree.grow.squares import Squares
 from predictree.learners.forms import linear_model, penalised
-from predictree.learners.forms.squares import Penalised, coefficients, products_of_errors
+from predictree.learners.forms.squares import Penalised, coefficients_of_sides, products_of_errors
 from predictree.learners.forms.whitened import Whitened
 from predictree.losses import SquaredError
 from predictree.model.tree import BoolArray, FloatArray, IntArray, Split
@@ -265,10 +265,10 @@ class Tallied:
             systems[:, :, place], targets[:, :, place] = training[..., :m, :m], training[..., :m, m]
         flat, right = systems.reshape(-1, m, m), targets.reshape(-1, m)
         found = [
-            coefficients(flat.copy(), right.copy(), one, self.basis, self.before)
+            coefficients_of_sides(flat.copy(), right.copy(), one, self.basis, self.before)
             for one in self.learners[1:]
         ]
-        first = coefficients(flat, right, self.learners[0], self.basis, self.before)
+        first = coefficients_of_sides(flat, right, self.learners[0], self.basis, self.before)
         return [each.reshape(shape) for each in (first, *found)]
 
     def _told(self, without: int | None, sums: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -109,7 +109,7 @@ def fitted(estimator: Any, X: FloatArray, codes: IntArray, weight: FloatArray) -
     X = check_array(X)
     center, variance = X.mean(axis=0), X.var(axis=0)
     scale = np.sqrt(np.where(variance > len(X) * EPS**2 * center**2, variance, 1.0))
-    beta = coefficients((X - center) / scale, codes, weight, penalty.on(scale))
+    beta = coefficients_at_minimum((X - center) / scale, codes, weight, penalty.on(scale))
     level, slopes = beta[:, 0], beta[:, 1:]
     if len(beta) > 1:
         level = level - level.mean()  # of several classes only differences are told
@@ -122,7 +122,7 @@ def fitted(estimator: Any, X: FloatArray, codes: IntArray, weight: FloatArray) -
     return _take(estimator, level - slopes @ center, slopes)
 
 
-def coefficients(
+def coefficients_at_minimum(
     features: FloatArray, codes: IntArray, weight: FloatArray, ridge: FloatArray
 ) -> FloatArray:
     """Return an intercept and slopes for the second of two classes, or for each of more."""

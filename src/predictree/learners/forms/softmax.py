@@ -24,7 +24,7 @@ from predictree.learners.forms.logistic import FIXED, weights_of
 from predictree.learners.forms.minimum import (
     AtMinimum,
     Penalty,
-    coefficients,
+    coefficients_at_minimum,
     minimise,
     penalty_of,
 )
@@ -109,7 +109,7 @@ class SoftmaxForm:
         beta[present, 0] = 0.0
         if len(present) > 1:
             codes = np.searchsorted(present, self._codes[rows])
-            found = coefficients(self._rows[rows, 1:], codes, self.weight[rows], ridge)
+            found = coefficients_at_minimum(self._rows[rows, 1:], codes, self.weight[rows], ridge)
             beta[present[-len(found) :]] = found  # of two classes the second has a margin
         return beta
 

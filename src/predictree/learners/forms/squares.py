@@ -34,7 +34,7 @@ class Penalised:
         return np.asarray(np.einsum("dr,bd,ds->brs", basis.to, weights, basis.to, optimize=True))
 
 
-def coefficients(
+def coefficients_of_sides(
     systems: FloatArray,
     targets: FloatArray,
     learner: Penalised,

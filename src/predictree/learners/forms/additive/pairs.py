@@ -26,7 +26,7 @@ LEVELS_OF_PAIR = 8
 
 
 @dataclass(frozen=True, eq=False)
-class Pair:
+class RankedPair:
     """Two features of a basis, by place, and the columns of each that are multiplied."""
 
     first: int
@@ -120,13 +120,13 @@ def _bins(x: FloatArray, mass: FloatArray) -> IntArray:
     return np.where(known, np.searchsorted(borders, x, side="left"), len(borders) + 1)
 
 
-def pair_of(basis: Basis, B: FloatArray, first: int, second: int, weight: FloatArray) -> Pair:
+def pair_of(basis: Basis, B: FloatArray, first: int, second: int, weight: FloatArray) -> RankedPair:
     """Return a pair of features with the columns that its rows give."""
     columns = (_coarsest(basis, first), _coarsest(basis, second))
     products = _products(B, columns)
     center = np.average(products, axis=0, weights=weight)
     square = np.average(np.square(products - center), axis=0, weights=weight).sum()
-    return Pair(first, second, columns, center, float(np.sqrt(square)) or 1.0)
+    return RankedPair(first, second, columns, center, float(np.sqrt(square)) or 1.0)
 
 
 def _coarsest(basis: Basis, place: int) -> IntArray:

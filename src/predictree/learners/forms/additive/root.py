@@ -9,7 +9,7 @@ from predictree.learners.forms.additive.correction import Fit, Sample, covarianc
 from predictree.learners.forms.additive.evidence import Prior
 from predictree.learners.forms.additive.ground import Ground
 from predictree.learners.forms.additive.monotone import Directions, bent
-from predictree.learners.forms.additive.pairs import Pair, pair_of, ranked
+from predictree.learners.forms.additive.pairs import RankedPair, pair_of, ranked
 from predictree.model.additive import AdditiveFunction, Curve, along
 from predictree.model.tree import FloatArray, IntArray
 
@@ -41,7 +41,7 @@ class Root:
     sample: Sample
     prior: Prior
     fit: Fit
-    pairs: tuple[Pair, ...] = ()
+    pairs: tuple[RankedPair, ...] = ()
     fixed: tuple[Curve, ...] = ()
 
     @classmethod
