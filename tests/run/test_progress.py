@@ -163,3 +163,58 @@ def test_what_the_line_says(regimes):
     assert loss == f"mse {model.tree_[0].split_loss:.4g}"
     assert fits.endswith(" fits")
     assert (spent, left) in {("1:23", "8:37 left"), ("1:23", "8:36 left"), ("1:24", "8:36 left")}
+
+
+def test_by_default_a_terminal_hears_of_a_fit_that_takes_long_and_how_to_stop_it(
+    regimes, monkeypatch
+):
+    X, y = regimes
+    monkeypatch.setattr(module, "TICK", 0.001)
+    quick, slow, pipe = Terminal(), Terminal(), io.StringIO()
+    for stream, patience in ((quick, 1e6), (slow, 1e-9), (pipe, 1e-9)):
+        monkeypatch.setattr("predictree.estimators.base.PATIENCE", patience)
+        monkeypatch.setattr(sys, "stderr", stream)
+        ToPsRegressor("lr", random_state=0).fit(X, y)
+    assert quick.getvalue().replace("\r\x1b[K", "") == pipe.getvalue() == ""
+    told = slow.getvalue()
+    assert told.count("Ctrl-C ends it, time_limit='1m' would keep") == 1
+    assert "fits, " in told
+    assert told.endswith("\r\x1b[K")
+
+
+def test_verbose_0_is_silent(regimes, monkeypatch):
+    monkeypatch.setattr(module, "TICK", 0.001)
+    monkeypatch.setattr("predictree.estimators.base.PATIENCE", 1e-9)
+    monkeypatch.setattr(sys, "stderr", screen := Terminal())
+    ToPsRegressor("lr", random_state=0, verbose=0).fit(*regimes)
+    assert screen.getvalue() == ""
+
+
+def test_the_model_of_all_rows_is_waited_for(monkeypatch):
+    monkeypatch.setattr(module, "TICK", 0.001)
+    monkeypatch.setattr(sys, "stderr", screen := Terminal())
+
+    def ways():
+        time.sleep(0.1)
+        yield "one"
+        yield "two"
+
+    line = LiveLine("", time.monotonic(), None)
+    assert list(module.ready(ways(), module.All([line]))) == ["one", "two"]
+    assert "one model for all rows, 0:00" in screen.getvalue()
+
+
+def test_what_is_done_tells_what_is_left():
+    line = LiveLine("", time.monotonic() - 60, None)
+    line.done = 0.75
+    assert line._clock() in ("1:00, about 0:20 more", "1:00, about 0:19 more")
+    line.done = 0.1
+    assert line._clock() == "1:00"
+
+
+def test_a_notebook_sees_the_line(monkeypatch):
+    stream = type("OutStream", (io.StringIO,), {"__module__": "ipykernel.iostream"})()
+    monkeypatch.setattr(sys, "stderr", stream)
+    assert module.is_seen()
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    assert not module.is_seen()

@@ -47,7 +47,7 @@ class Adjustable(BaseEstimator, metaclass=Suggesting):  # type: ignore[misc]
         learner_timeout: float | None = None,
         checkpoint: Any = None,
         memory_limit: float | str | None = None,
-        verbose: int = 0,
+        verbose: int | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:

@@ -37,12 +37,14 @@ from predictree.run.clock import Clock
 from predictree.run.forecast import Plan
 from predictree.run.journal import Journal
 from predictree.run.progress import (
+    PATIENCE,
     All,
     CallbackSupportMixin,
     Calls,
     Lines,
     LiveLine,
     Watcher,
+    ready,
     watch,
     with_callbacks,
 )
@@ -154,7 +156,7 @@ class TreesOfPredictors(CallbackSupportMixin, Answering, Adjustable):  # type: i
         ):
             fits = Fits(problem.shared(executor), executor, journal)
             growths: list[Growth] = []
-            for way in self.methods_of(fits, task.recipe):
+            for way in ready(self.methods_of(fits, task.recipe), watcher):
                 steps = Steps(way, fits, len(growths))
                 growths.append(growth := Growth(fits, way.finish))
                 with watcher.watching(growth):
@@ -189,8 +191,9 @@ class TreesOfPredictors(CallbackSupportMixin, Answering, Adjustable):  # type: i
         watchers: list[Watcher] = []
         if self.verbose == 1:
             watchers.append(Lines(task.table.schema.columns, tree, task.start))
-        if self.verbose > 1:
-            watchers.append(LiveLine(tree, task.start, limit_of(self)))
+        if self.verbose is None or self.verbose > 1:
+            patience = PATIENCE if self.verbose is None else 0.0
+            watchers.append(LiveLine(tree, task.start, limit_of(self), patience))
         if context is not None:
 
             def so_far(growth: Growth) -> dict[str, Any]:

@@ -134,7 +134,9 @@ default="additive"
         if one of its fits in each process would not have room beside X. What it needs is an
         estimate, from two fits on few rows: memory that a library takes outside Python and NumPy
         and gives back after the fit is not seen. Nothing is enforced while the fit runs.
-    verbose : int, default=0
+    verbose : int or None, default=None
+        By default, on a terminal or in a notebook, a line that is kept up to date says after two
+        seconds how far the fit is; nothing is printed elsewhere. 0 is silent, 2 begins at once;
         1 prints a line on stderr for every node. For a bar, ``set_callbacks(ProgressBar())`` of
         `sklearn.callback`; a callback whose ``on_fit_task_end`` returns True ends the growth.
     n_jobs : int or None, default=None

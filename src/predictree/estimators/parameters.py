@@ -38,7 +38,6 @@ COUNTS = {
     "min_samples_val": 1,
     "interactions": 0,
     "n_repeats": 1,
-    "verbose": 0,
 }
 # Standard errors that "auto" asks of a split: of any, and of those below the root where trees may
 # be large. benchmarks/noise.py measures the first, benchmarks/weak.py the second.
@@ -76,6 +75,8 @@ def limits_of(model: Any) -> Limits:
         check_number(name, getattr(model, name), Integral, least)
     for name in ("min_gain", "shrinkage"):
         check_number(name, getattr(model, name), Real, 0)
+    if model.verbose is not None:
+        check_number("verbose", model.verbose, Integral, 0)
     limit_of(model)
     timeout = timeout_of(model)
     if timeout is not None and not 0 < timeout <= TIMEOUT_MAX:

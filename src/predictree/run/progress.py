@@ -3,7 +3,7 @@
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any, TypeVar
 
@@ -24,9 +24,25 @@ except ImportError:  # before scikit-learn 1.9 there are no callbacks
 
 
 TICK = 0.5  # seconds between two looks of a living line
+PATIENCE = 2.0  # seconds of silence, unless more is asked for
+SURE = 0.2  # of the rows that are done: from then on it is guessed how long the rest takes
+CLEAR = "\r\x1b[K"
+HOW_TO_STOP = (
+    "fitting; Ctrl-C ends it, time_limit='1m' would keep what there is then, verbose=0 is silent"
+)
 D = TypeVar("D")
 
-__all__ = ["All", "CallbackSupportMixin", "Calls", "Lines", "LiveLine", "watch", "with_callbacks"]
+__all__ = [
+    "PATIENCE",
+    "All",
+    "CallbackSupportMixin",
+    "Calls",
+    "Lines",
+    "LiveLine",
+    "ready",
+    "watch",
+    "with_callbacks",
+]
 
 
 Growing = Any  # a tree as far as it has grown: `predictree.grow.growth.Growth`
@@ -34,6 +50,11 @@ Growing = Any  # a tree as far as it has grown: `predictree.grow.growth.Growth`
 
 class Watcher:
     """Is told how a tree grows; this one is not interested."""
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Watch while a way to grow a tree is prepared: the model of all rows, if it has one."""
+        yield
 
     @contextmanager
     def watching(self, growth: Growing) -> Iterator[None]:
@@ -46,6 +67,17 @@ class Watcher:
     def ends(self, growth: Growing, leaf: Any, node: Any) -> bool:
         """Hear that a leaf is this node now, or None if time was up; return whether to stop."""
         return False
+
+
+def ready(ways: Iterable[D], watcher: Watcher) -> Iterator[D]:
+    """Yield ways to grow a tree, and let a watcher hear that each is prepared."""
+    pending = iter(ways)
+    while True:
+        with watcher.waiting():
+            way = next(pending, None)
+        if way is None:
+            return
+        yield way
 
 
 def watch(decisions: Iterator[D], growth: Growing, watcher: Watcher) -> Iterator[D]:
@@ -87,50 +119,92 @@ class Lines(Watcher):
 
 
 class LiveLine(Watcher):
-    """One line on stderr that always says how far the fit is, if that is a terminal.
+    """One line on stderr that always says how far the fit is, if someone is there to see it.
 
     A thread of its own writes it. The loss is not computed there: one of the user's may not be made
     for two threads, and neither are the filters of warnings.
+
+    Parameters
+    ----------
+    tree : str
+        Which of several trees it is, in words.
+    start : float
+        Of the fit, a moment of `time.monotonic`.
+    time_limit : float or None
+        Seconds that the fit may take.
+    patience : float, default=0.0
+        Seconds for which nothing is said; with some, how to stop is said first.
     """
 
-    def __init__(self, tree: str, start: float, time_limit: float | None) -> None:
+    def __init__(
+        self, tree: str, start: float, time_limit: float | None, patience: float = 0.0
+    ) -> None:
         self.tree, self.start, self.time_limit = tree, start, time_limit
-        self.size = ""
+        self.patience = patience
+        self.size, self.done = "", 0.0
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Keep the line up to date while the model of all rows is fitted."""
+        with self._ticking(lambda: f"one model for all rows, {self._clock()}"):
+            yield
 
     @contextmanager
     def watching(self, growth: Growing) -> Iterator[None]:
         """Keep the line up to date; at the end it is gone."""
-        if not sys.stderr.isatty():
+        with self._ticking(lambda: self.line(growth)):
+            yield
+
+    @contextmanager
+    def _ticking(self, line: Callable[[], str]) -> Iterator[None]:
+        if not is_seen():
             yield
             return
         done = threading.Event()
-        ticker = threading.Thread(target=self._tick, args=(growth, done), daemon=True)
+        ticker = threading.Thread(target=self._tick, args=(line, done), daemon=True)
         ticker.start()
         try:
             yield
         finally:
             done.set()
             ticker.join()
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+            print(CLEAR, end="", file=sys.stderr, flush=True)
 
-    def _tick(self, growth: Growing, done: threading.Event) -> None:
+    def _tick(self, line: Callable[[], str], done: threading.Event) -> None:
         while not done.wait(TICK):
-            line = f"\r\x1b[K{shown(self.tree + self.line(growth))}"
-            print(line, end="", file=sys.stderr, flush=True)
+            if time.monotonic() - self.start < self.patience:
+                continue
+            if self.patience:
+                self.patience = 0.0
+                print(f"{CLEAR}{HOW_TO_STOP}", file=sys.stderr)
+            text = f"{CLEAR}{self.tree}{line()}"
+            print(text, end="", file=sys.stderr, flush=True)
 
     def begins(self, growth: Growing) -> None:
         """Look at the tree as it stands."""
         n, leaves = len(growth.nodes), len(growth.leaves)
         size = "1 node" if n == 1 else f"{n} nodes, {leaves} leaves"
         self.size = f"{size}, {growth.loss}, "
+        open_rows = sum(len(leaf.rows.train) for leaf in growth.frontier)
+        self.done = 1 - open_rows / max(len(growth.fits.problem.partition.train), 1)
 
     def line(self, growth: Growing) -> str:
-        """Return nodes, leaves, loss, fits and time so far."""
+        """Return nodes, leaves, loss, fits, the share of the rows that is done, and the time."""
+        share = f"{self.done:.0%} of the rows done, " if self.done > 0 else ""
+        return f"{self.size}{growth.n_fits} fits, {share}{self._clock()}"
+
+    def _clock(self) -> str:
+        """Return the time so far, and what is left of it: by the limit, or by what is done."""
         spent = time.monotonic() - self.start
-        clock = _minutes(spent)
         if self.time_limit is not None:
-            clock += f", {_minutes(max(self.time_limit - spent, 0))} left"
-        return f"{self.size}{growth.n_fits} fits, {clock}"
+            return f"{_minutes(spent)}, {_minutes(max(self.time_limit - spent, 0))} left"
+        rest = f", about {_minutes(spent * (1 / self.done - 1))} more" if self.done > SURE else ""
+        return f"{_minutes(spent)}{rest}"
+
+
+def is_seen() -> bool:
+    """Whether a line that changes is seen as such: on a terminal, or in a notebook."""
+    return sys.stderr.isatty() or type(sys.stderr).__module__.startswith("ipykernel")
 
 
 class Calls(Watcher):
@@ -180,6 +254,14 @@ class All(Watcher):
 
     def __init__(self, watchers: Sequence[Watcher]) -> None:
         self.watchers = watchers
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Wait with all."""
+        with ExitStack() as stack:
+            for watcher in self.watchers:
+                stack.enter_context(watcher.waiting())
+            yield
 
     @contextmanager
     def watching(self, growth: Growing) -> Iterator[None]:
