@@ -6,7 +6,6 @@ best are trained and judged row by row.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import groupby
 from typing import Protocol
 
 import numpy as np
@@ -47,12 +46,15 @@ class Exhaustive:
             trials.count()
             return trials.in_time(trials.of_all(trials.splits))
         self.fits.executor.clock.check()
-        few = self._promising(leaf, tallied, without)
-        if without is not None:
-            return (tallied.trial(leaf, place, without) for place in few)
-        splits = [tallied.splits[place] for place in few]
-        by_feature = [list(some) for _, some in groupby(splits, key=lambda split: split.feature)]
-        return trials.in_time(trials.of_all(by_feature) if few else ())
+        places = self._promising(leaf, tallied, without)
+        return trials.in_time(self._trial(leaf, trials, tallied, one, without) for one in places)
+
+    def _trial(
+        self, leaf: Leaf, trials: Trials, tallied: Tallied, place: int, without: int | None
+    ) -> Trial:
+        """Return one split with its scores: by sums, or by the learners' forms."""
+        found = tallied.trial(leaf, place, without)
+        return found or next(trials.of_all([[tallied.splits[place]]]))
 
     def _promising(self, leaf: Leaf, tallied: Tallied, without: int | None) -> list[int]:
         """Return the places of splits that may be the best, if any is below the bar."""

@@ -20,10 +20,11 @@ from predictree.learners.forms import linear_model, penalised
 from predictree.learners.forms.squares import Penalised, coefficients_of_sides, products_of_errors
 from predictree.learners.forms.whitened import Whitened
 from predictree.losses import SquaredError
-from predictree.model.tree import BoolArray, FloatArray, IntArray, Split
+from predictree.model.tree import BoolArray, Fitted, FloatArray, IntArray, Split
 
 AT_ONCE = 1 << 20  # numbers in hand at a time
 WORTHWHILE = 1 << 18  # numbers that are worth a call
+WELL = 1e-6  # variance, in the basis, of a direction that the rows of a side tell well
 KEPT = 1 << 23  # numbers that are kept for rehearsals; more are summed again
 
 
@@ -142,8 +143,8 @@ class Tallied:
     features : list of Binned
     basis, before, level, unit
         As in `Columns`.
-    kept : list of arrays of shape (splits, 2, groups, p, p)
-        The Gram matrices of both sides of all splits, some at a time, if they are few enough.
+    kept : list of arrays of shape (bins, groups, p (p + 1) / 2)
+        The Gram matrices of the cells of every feature, lower triangles, if they are few enough.
     columns : array of shape (n, p)
         What to sum again otherwise.
     spread : callable
@@ -174,13 +175,13 @@ class Tallied:
             return None
         X = leaf.rows.problem.X
         features = [Binned.of(s, X[groups.rows, s[0].feature]) for s in by_feature]
-        n_numbers = 2 * sum(map(len, by_feature)) * len(groups.ends) * told.rows.shape[1] ** 2
-        kept = list[FloatArray]()
-        if n_numbers <= KEPT:
-            kept.extend(_together(_sides(told.rows, features, groups.ends, spread)))
-        columns = told.rows[:0] if kept else told.rows
+        p, n_cells = told.rows.shape[1], sum(feature.n_bins for feature in features)
+        kept, columns, triangle = list[FloatArray](), told.rows, np.tril_indices(p)
+        if n_cells * len(groups.ends) * len(triangle[0]) <= KEPT:
+            cells = grams(columns, features, groups.ends, spread)
+            kept, columns = [each[..., *triangle] for each in cells], np.empty((0, p))
         units = told.basis, told.before, told.level, told.unit
-        return cls(leaf, learners, groups, features, *units, kept, columns.copy(), spread)
+        return cls(leaf, learners, groups, features, *units, kept, columns, spread)
 
     @cached_property
     def splits(self) -> list[Split]:
@@ -208,23 +209,39 @@ class Tallied:
         weighing = self.groups.weighing[judged]
         return Squares(products, mass, self.counts[:, :, judged], weighing, len(self.learners))
 
-    def trial(self, rest: Leaf, place: int, without: int) -> Trial:
-        """Return one split as if a part of the rows had never been there, with its models."""
-        split, rows, problem = self.splits[place], rest.rows, rest.rows.problem
-        goes_left = rows.goes_left(split)
+    def trial(self, leaf: Leaf, place: int, without: int | None) -> Trial | None:
+        """Return one split of the leaf, maybe as it is without a part of the rows.
+
+        Without a part it has its models. None if rows leave it open what a learner says: its own
+        fit has a way to choose then.
+        """
+        split, rows, problem = self.splits[place], leaf.rows, leaf.rows.problem
         n_folds = problem.partition.n_folds
-        found = self._fitted(self._at(place), without, np.arange(n_folds))
-        X, right = problem.seen[rows.v1], np.where(goes_left, 0, 1)
-        asked = n_folds * right + problem.partition.fold[rows.v1]
-        own, models = [], {}
-        for learner, each in zip(problem.learners, found, strict=True):
+        systems, targets = self._systems(self._at(place), without, np.arange(n_folds))
+        if without is None and not self._determined(systems):
+            return None
+        found = self._solved(systems, targets)
+        goes_left = rows.goes_left(split)
+        asked = n_folds * np.where(goes_left, 0, 1) + problem.partition.fold[rows.v1]
+        own: list[FloatArray] = []
+        models: dict[tuple[int, int], tuple[Fitted, ...]] = {}
+        for i, (learner, each) in enumerate(zip(problem.learners, found, strict=True)):
             slopes, levels = self._functions(each.reshape(2 * n_folds, -1))
-            told = X @ slopes.T + levels
+            scores = [problem.seen[rows.v1[some]] @ slopes.T for some in _blocks(len(rows.v1))]
+            told = np.concatenate(scores) + levels
             own.append(np.take_along_axis(told, asked[:, None], axis=1))
             fitted = [linear_model(learner, *one) for one in zip(slopes, levels, strict=True)]
-            models[len(own) - 1, 0] = tuple(fitted[:n_folds])
-            models[len(own) - 1, 1] = tuple(fitted[n_folds:])
-        return Trial(split, goes_left, own, asked_all=True, models=models)
+            models |= {(i, 0): tuple(fitted[:n_folds]), (i, 1): tuple(fitted[n_folds:])}
+        return Trial(split, goes_left, own, True, models if without is not None else {})
+
+    def _determined(self, systems: FloatArray) -> bool:
+        """Whether the rows of all training sets tell every coefficient."""
+        if self.basis.rank < len(self.basis.columns):
+            return False
+        count = np.maximum(systems[..., :1, :1], 1.0)
+        mean, second = systems[..., :1, 1:] / count, systems[..., 1:, 1:] / count
+        size = np.linalg.eigvalsh(second - np.swapaxes(mean, -1, -2) * mean)
+        return bool((size[..., 0] > WELL).all()) if size.size else True
 
     def _functions(self, found: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return slopes and intercepts for the columns as they were: (b, d) and (b,)."""
@@ -233,49 +250,56 @@ class Tallied:
         slopes[:, self.basis.columns] = mine
         return slopes, self.level + self.unit * found[:, 0] - mine @ self.basis.center
 
-    def _by_side(self) -> Iterable[FloatArray]:
-        """Return the Gram matrices of both sides of some splits at a time."""
-        return self.kept or _sides(self.columns, self.features, self.groups.ends, self.spread)
+    def _by_side(self) -> Iterator[FloatArray]:
+        """Yield the Gram matrices of both sides of some splits: (splits, 2, groups, p, p)."""
+        cells = map(_whole, self.kept) if self.kept else self._summed(self.features)
+        return _together(_sides(self.features, cells))
 
     def _at(self, place: int) -> FloatArray:
         """Return the Gram matrices of both sides of one split: (1, 2, groups, p, p)."""
-        some = [len(each) for each in self.kept] or [len(each.left) for each in self.features]
-        ends = np.cumsum(some)
-        chunk = int(np.searchsorted(ends, place, side="right"))
-        here = place - int(ends[chunk]) + some[chunk]
-        if self.kept:
-            return self.kept[chunk][here : here + 1]
-        feature = self.features[chunk]
-        (cells,) = grams(self.columns, [feature], self.groups.ends)
+        ends = np.cumsum([len(feature.left) for feature in self.features])
+        i = int(np.searchsorted(ends, place, side="right"))
+        feature = self.features[i]
+        cells = _whole(self.kept[i]) if self.kept else next(self._summed([feature]))
+        here = place - int(ends[i]) + len(feature.left)
         return sides(feature.left[here : here + 1], cells)
 
-    def _fitted(self, sums: FloatArray, without: int | None, folds: IntArray) -> list[FloatArray]:
-        """Return for each learner the coefficients without each fold: (splits, 2, folds, r + 1)."""
+    def _summed(self, features: list[Binned]) -> Iterator[FloatArray]:
+        return grams(self.columns, features, self.groups.ends, self.spread)
+
+    def _systems(
+        self, sums: FloatArray, without: int | None, folds: IntArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return what is solved on the rows that train without each fold: (splits, 2, folds, …)."""
         kept, m = self.groups.training(without), self.basis.rank + 1
         cells = sums[..., : m + 1, : m + 1]
         total = np.zeros((len(sums), 2, m + 1, m + 1))
         for g in np.flatnonzero(kept):
             total += cells[:, :, g]
-        shape = len(sums), 2, len(folds), m
-        systems, targets = np.empty((*shape, m)), np.empty(shape)
+        systems = np.empty((len(sums), 2, len(folds), m, m))
+        targets = np.empty(systems.shape[:-1])
         for place, fold in enumerate(folds.tolist()):
             training = total
             for g in np.flatnonzero(kept & (self.groups.fold == fold)):
                 training = training - cells[:, :, g]
             systems[:, :, place], targets[:, :, place] = training[..., :m, :m], training[..., :m, m]
+        return systems, targets
+
+    def _solved(self, systems: FloatArray, targets: FloatArray) -> list[FloatArray]:
+        """Return the coefficients of each learner: (splits, 2, folds, r + 1); all is used up."""
+        m = systems.shape[-1]
         flat, right = systems.reshape(-1, m, m), targets.reshape(-1, m)
-        found = [
-            coefficients_of_sides(flat.copy(), right.copy(), one, self.basis, self.before)
-            for one in self.learners[1:]
+        copies = [(flat.copy(), right.copy()) for _ in self.learners[1:]] + [(flat, right)]
+        return [
+            coefficients_of_sides(*some, one, self.basis, self.before).reshape(targets.shape)
+            for some, one in zip(copies, self.learners, strict=True)
         ]
-        first = coefficients_of_sides(flat, right, self.learners[0], self.basis, self.before)
-        return [each.reshape(shape) for each in (first, *found)]
 
     def _told(self, without: int | None, sums: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the products of errors on both sides of some splits by judging group, and mass."""
         judged = self.groups.judged(without)
         folds, mine = np.unique(self.groups.fold[judged], return_inverse=True)
-        found = self._fitted(sums, without, folds)
+        found = self._solved(*self._systems(sums, without, folds))
         products = [
             products_of_errors(
                 sums[:, :, g], [each[:, :, f] for each in found], self.basis.rank + 2
@@ -289,14 +313,21 @@ def _blocks(n: int) -> list[slice]:
     return [slice(a, a + BLOCK) for a in range(0, n, BLOCK)]
 
 
-def _sides(
-    rows: FloatArray, features: list[Binned], ends: list[int], spread: Spread
-) -> Iterator[FloatArray]:
-    """Yield the Gram matrices of both sides of some splits at a time."""
-    for feature, cells in zip(features, grams(rows, features, ends, spread), strict=True):
-        some = max(1, AT_ONCE // (2 * cells[0].size))
+def _sides(features: list[Binned], cells: Iterable[FloatArray]) -> Iterator[FloatArray]:
+    """Add the cells of every feature to both sides of some of its splits at a time."""
+    for feature, each in zip(features, cells, strict=True):
+        some = max(1, AT_ONCE // (2 * each[0].size))
         for start in range(0, len(feature.left), some):
-            yield sides(feature.left[start : start + some], cells)
+            yield sides(feature.left[start : start + some], each)
+
+
+def _whole(triangles: FloatArray) -> FloatArray:
+    """Return symmetric matrices by their lower triangles, (..., p (p + 1) / 2)."""
+    p = int(np.sqrt(2 * triangles.shape[-1]))
+    a, b = np.tril_indices(p)
+    found = np.empty((*triangles.shape[:-1], p, p))
+    found[..., a, b] = found[..., b, a] = triangles
+    return found
 
 
 def _together(sums: Iterable[FloatArray]) -> Iterator[FloatArray]:
