@@ -19,6 +19,7 @@ from predictree.losses import Judged, Loss
 from predictree.losses.simplex import shrunk_log_loss, simplex_quadratic
 from predictree.model.outputs import targets, true_class_probability
 from predictree.model.tree import BoolArray, FloatArray, IntArray
+from predictree.run.compiling import told_if_slow
 from predictree.run.journal import Arrays
 
 TRACE = 1e-3  # a weight below this is dropped
@@ -146,7 +147,8 @@ def sketched(
         from predictree.grow.combine.kernels import mixtures_of_sides  # noqa: PLC0415 -- compiled
 
         basis, holds = basis[:, 0] / (basis[:, 0] @ start)[:, None], np.full(len(toward), strength)
-        weights = mixtures_of_sides(basis, mass, goes_left, fold, start, toward, holds)
+        found = told_if_slow(mixtures_of_sides, "mixtures by log loss")
+        weights = found(basis, mass, goes_left, fold, start, toward, holds)
     else:
         holds = strength * np.array(parent.unit_by_fold)
         sums = products_of_sides(basis, mass, goes_left, fold, len(toward))

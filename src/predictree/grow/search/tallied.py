@@ -63,7 +63,9 @@ class Groups:
         told[4, rows.v1] = rows.part
         told = told[:, every] + 1
         size = told.max(axis=1) + 1
-        found, code = np.unique(np.ravel_multi_index(tuple(told), size), return_inverse=True)
+        key = np.ravel_multi_index(tuple(told), size)
+        found = np.flatnonzero(np.bincount(key))
+        code = np.searchsorted(found, np.arange(found[-1] + 1)).astype(np.int16)[key]
         order = np.argsort(code, kind="stable")
         groups = np.array(np.unravel_index(found, size)) - 1
         ends = np.cumsum(np.bincount(code)).tolist()
@@ -101,22 +103,31 @@ class Columns:
     unit: float
 
     @classmethod
-    def of(cls, leaf: Leaf, order: IntArray) -> "Columns":
+    def of(cls, leaf: Leaf, order: IntArray, spread: Spread) -> "Columns":
         """Look at the rows of a leaf in some order; NaN where a feature is not finite."""
         problem, n_pool = leaf.rows.problem, len(leaf.pool)
         d = problem.seen.shape[1]
         rows = np.empty((len(order), d + 2 + n_pool))
         features = rows[:, 1 : d + 1]
-        for some in _blocks(len(order)):  # at once it would go through a copy
-            features[some] = problem.seen[order[some]]
+        blocks, seen = _blocks(len(order)), problem.seen
+
+        def gather(some: slice) -> None:
+            features[some] = seen[order[some]]
+
+        for _ in spread(gather, blocks):
+            pass
         basis = Whitened.of(features)
         r, known = basis.rank, len(basis.columns)
         rows[:, 0] = 1.0
         label = problem.y[order]
         level, unit = float(label.mean()), float(label.std()) or 1.0
         label = (label - level) / unit
-        for some in _blocks(len(order)):
+
+        def turn(some: slice) -> None:
             rows[some, 1 : r + 1] = features[some, :known] @ basis.to
+
+        for _ in spread(turn, blocks):
+            pass
         before = label @ rows[:, 1 : r + 1] / len(order)
         rows[:, r + 1] = label - rows[:, 1 : r + 1] @ before
         place = np.full(len(problem.X), -1)
@@ -170,11 +181,10 @@ class Tallied:
         if not learners or not (by_feature := trials.splits):
             return None
         groups = Groups.of(leaf.rows)
-        told = Columns.of(leaf, groups.rows)
+        told = Columns.of(leaf, groups.rows, spread)
         if not np.isfinite(told.before).all():
             return None
-        X = leaf.rows.problem.X
-        features = [Binned.of(s, X[groups.rows, s[0].feature]) for s in by_feature]
+        features = list(spread(partial(_binned, leaf.rows.problem.X, groups.rows), by_feature))
         p, n_cells = told.rows.shape[1], sum(feature.n_bins for feature in features)
         kept, columns, triangle = list[FloatArray](), told.rows, np.tril_indices(p)
         if n_cells * len(groups.ends) * len(triangle[0]) <= KEPT:
@@ -309,8 +319,12 @@ class Tallied:
         return np.stack(products, axis=2) * self.unit**2, sums[:, :, judged, 0, 0]
 
 
+def _binned(X: FloatArray, rows: IntArray, splits: list[Split]) -> Binned:
+    return Binned.of(splits, X[rows, splits[0].feature])
+
+
 def _blocks(n: int) -> list[slice]:
-    return [slice(a, a + BLOCK) for a in range(0, n, BLOCK)]
+    return [slice(a, a + 8 * BLOCK) for a in range(0, n, 8 * BLOCK)]
 
 
 def _sides(features: list[Binned], cells: Iterable[FloatArray]) -> Iterator[FloatArray]:

@@ -44,7 +44,9 @@ class Trials:
     @cached_property
     def splits(self) -> list[list[Split]]:
         """The candidate splits by feature."""
-        return list(self.rows.splits(self.limits))
+        of_feature = partial(self.rows.of_feature, limits=self.limits)
+        every = self.fits.executor.spread(of_feature, self.problem.splittable)
+        return [splits for splits in every if splits]
 
     @cached_property
     def closed(self) -> tuple[Design | None, dict[int, ClosedForm]]:
