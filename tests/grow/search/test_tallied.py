@@ -20,6 +20,7 @@ from predictree.grow.search.tallied import Tallied
 from predictree.grow.search.trials import Trials
 from predictree.learners import adapt
 from predictree.losses import AbsoluteError, SquaredError
+from predictree.run.tasks import Executor
 
 LIMITS = Limits(9, 2, 20, 10, 0.0)
 RECIPE = Recipe(LIMITS, strength=30.0)
@@ -138,6 +139,21 @@ def test_what_is_chosen_without_a_part_has_its_scores_and_models(kind, kept, mon
             fitted = LinearRegression().fit(problem.X[mine], problem.y[mine])
             told = model.scores(problem.X)[:, 0]
             np.testing.assert_allclose(told, fitted.predict(problem.X), atol=1e-8)
+
+
+@pytest.mark.parametrize("kept", [0, tallied.KEPT])
+def test_any_number_of_jobs_gives_the_same_bits(kept, monkeypatch):
+    monkeypatch.setattr(tallied, "KEPT", kept)
+    fits, method = fits_on("folds", [LinearRegression()])
+    way = method(fits, RECIPE)
+    root = root_of(way, fits)
+    losses = []
+    for n_jobs in (1, 3):
+        sums = Tallied.of(root, Trials(root, LIMITS, fits), Executor(n_jobs).spread)
+        losses.append(way.combine.by_squares(root, sums.squares(None)))
+        losses.append(way.combine.by_squares(root.without(0), sums.squares(0)))
+    np.testing.assert_array_equal(losses[0], losses[2])
+    np.testing.assert_array_equal(losses[1], losses[3])
 
 
 def test_sums_that_are_too_many_are_made_again(monkeypatch):
