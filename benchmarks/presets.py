@@ -12,7 +12,7 @@ from sklearn.metrics import log_loss, root_mean_squared_error
 from sklearn.model_selection import train_test_split
 
 from predictree import AdditiveClassifier, AdditiveRegressor, ToPsClassifier, ToPsRegressor
-from predictree.data.datasets import load
+from predictree.data.datasets import load_data
 
 TREES = {"regression": ToPsRegressor, "classification": ToPsClassifier}
 ROOTS = {"regression": AdditiveRegressor, "classification": AdditiveClassifier}
@@ -38,7 +38,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=PRESETS, default=list(PRESETS))
     print("| table | preset | regions | loss on new rows | CPU s |\n|---|---|---|---|---|")
     for name in ("bikes", "wines"):
-        X, y, task = load(name)
+        X, y, task = load_data(name)
         ToPsRegressor(random_state=0).fit(X[:200], y[:200] == y[0])  # compiles what is compiled
         X, X_new, y, y_new = train_test_split(X, y, test_size=0.3, random_state=0)
         for preset in parser.parse_args().only:

@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 
 from predictree import ToPsClassifier, ToPsRegressor
-from predictree.data.datasets import load
+from predictree.data.datasets import load_data
 from predictree.explain.additive import AdditiveTree
 from predictree.explain.figure import COLOURS
 from predictree.explain.marginal import marginal
@@ -80,7 +80,7 @@ def draw(model: ToPsClassifier, X, path: Path) -> None:
 
 def draw_regions(path: Path) -> None:
     """Draw the regions of the demo: who is in each, and its curves beside those of all rows."""
-    X, y, _ = load("bikes")
+    X, y, _ = load_data("bikes")
     model = ToPsRegressor(max_depth=2, random_state=0).fit(X, y)
     read, told = AdditiveTree.of(model), portraits(model)
     regions = sorted(told.regions, key=lambda region: region.leaf)

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
+from sklearn import get_config
+from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from predictree.data.imputation import spread
@@ -20,6 +22,7 @@ from predictree.explain import (
     contrast,
     explain,
     export_text,
+    leaderboard,
     plot_terms,
     plot_tree,
     terms,
@@ -27,6 +30,7 @@ from predictree.explain import (
 from predictree.explain.additive import AdditiveTree, importances_of
 from predictree.explain.bounds import LossBound, loss_bound
 from predictree.explain.honest import Honest
+from predictree.explain.notebook import page_of
 from predictree.losses import Loss
 from predictree.model import Model
 from predictree.model.account import Background, FitCount, FitFailure, Segment, Verdict
@@ -293,6 +297,26 @@ class Answering:
         """
         check_is_fitted(self)
         return plot_terms(self.model_, features, **kwargs)
+
+    def leaderboard(self) -> Any:
+        """Return what the tree was compared with, as a frame; see `predictree.explain`."""
+        check_is_fitted(self)
+        return leaderboard(self.model_)
+
+    @property
+    def _repr_html_(self) -> Callable[[], str]:
+        """The same for what knows no bundles; there is none if scikit-learn is to show text."""
+        plain: Callable[[], str] = super()._repr_html_  # type: ignore[misc]
+        if not hasattr(self, "model_"):
+            return plain
+        return lambda: self._repr_mimebundle_()["text/html"]
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        """Return what a notebook shows: of a fitted model the verdict, the tree, its effects."""
+        if not hasattr(self, "model_") or get_config()["display"] != "diagram":
+            return super()._repr_mimebundle_(**kwargs)  # type: ignore[misc, no-any-return]
+        page = page_of(self.model_, estimator_html_repr(self))
+        return {"text/plain": repr(self), "text/html": page}
 
     def report(
         self,

@@ -5,6 +5,7 @@ from predictree.explain.display import TermDisplay, plot_terms
 from predictree.explain.explain import Explanation, explain
 from predictree.explain.figure import plot_tree
 from predictree.explain.importance import Importance, Importances, importances
+from predictree.explain.notebook import leaderboard
 from predictree.explain.portraits import outline, portraits
 from predictree.explain.regions import learner_map, scorecard
 from predictree.explain.summary import summarise
@@ -22,6 +23,7 @@ __all__ = [
     "explain",
     "export_text",
     "importances",
+    "leaderboard",
     "learner_map",
     "outline",
     "plot_terms",

@@ -41,6 +41,7 @@ from predictree import __version__
 from predictree.errors import InvalidInputError
 from predictree.explain.additive import AdditiveTree
 from predictree.explain.census import functions_of
+from predictree.explain.curves import curves
 from predictree.explain.explain import explain
 from predictree.explain.formulas import formula_of
 from predictree.explain.importance import importances
@@ -56,7 +57,6 @@ from predictree.model import Comparison, Model, Verdict, model_of
 from predictree.model.outputs import probabilities
 from predictree.model.tree import FloatArray, Node
 from predictree.model.words import loss_word, words_of
-from predictree.publish.report.curves import curves
 
 SCHEMA = 1
 MAX_ROWS = 200  # single rows, for a person to read

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from predictree.errors import need, shown
+from predictree.explain.curves import HEIGHT as SMALL_HEIGHT
+from predictree.explain.curves import WIDTH as SMALL_WIDTH
 from predictree.model.words import rounded
 from predictree.publish.report.content import describe
-from predictree.publish.report.curves import HEIGHT as SMALL_HEIGHT
-from predictree.publish.report.curves import WIDTH as SMALL_WIDTH
 from predictree.publish.report.drawing import HEIGHT, WIDTH, draw, shortened
 
 HERE = ("predictree.publish.report",)

@@ -9,11 +9,11 @@ import pytest
 
 from handmade import FRAME, additive_model
 from predictree.explain.additive import AdditiveTree
+from predictree.explain.curves import HEIGHT, MARGIN, WIDTH, curves
 from predictree.explain.marginal import marginal
 from predictree.explain.portraits import portraits
 from predictree.model import Segment, Settings
 from predictree.publish.report import describe, render
-from predictree.publish.report.curves import HEIGHT, MARGIN, WIDTH, curves
 
 MODEL = additive_model()
 READ = AdditiveTree.of(MODEL)

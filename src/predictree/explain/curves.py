@@ -69,6 +69,12 @@ def curves(read: AdditiveTree, k: int, regions: Sequence[Portrait]) -> dict[int,
     }
 
 
+def strongest(read: AdditiveTree, k: int, most: int) -> list[Any]:
+    """Return the curves of all rows that add most."""
+    terms = [t for t in read.ranked() if t < len(read.root.curves)][:most]
+    return [asdict(_small(read, 0, term, k, _span(read, term, k, [0]))) for term in terms]
+
+
 def _terms(read: AdditiveTree, region: Portrait, k: int) -> list[int]:
     """Return the terms that a region differs in, and then the strongest, that vary in it."""
     n_curves = len(read.root.curves)
