@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
 from predictree.errors import InvalidInputError, LeakWarning
-from predictree.model.outputs import Labels
+from predictree.model.outputs import LARGEST, Labels
 from predictree.model.schema import Schema, is_frame, is_missing
 from predictree.model.tree import FloatArray, IntArray
 
@@ -137,6 +137,7 @@ def check_weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray | 
         )
     if not weight.any():
         raise InvalidInputError("sample_weight is zero everywhere: give some rows a weight")
+    check_size(weight, "sample_weight")
     return weight
 
 
@@ -158,14 +159,17 @@ def check_labels(y: Any, X: FloatArray) -> Labels:
 
 def check_values(y: Any, X: FloatArray) -> FloatArray:
     """Return the real labels as a flat array of finite floats, as long as X."""
-    given = column_or_1d(y, warn=True)
+    try:
+        given = column_or_1d(y, warn=True)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"y cannot be read as numbers, one a row: {error}") from error
     refuse_missing(given)
     if text := _first_text(given):
         raise InvalidInputError(
             f"y holds text, such as {text!r}, which is no number: use ToPsClassifier for classes, "
             "or make it numbers"
         )
-    values: FloatArray = check_array(given, dtype=np.float64, ensure_2d=False, input_name="y")
+    values = _as_reals(given)
     check_consistent_length(X, values)
     return values
 
@@ -187,6 +191,8 @@ def _first_text(labels: NDArray[Any]) -> str | None:
     for label in labels.tolist() if labels.dtype.kind in "UO" else ():
         try:
             float(label)
+        except OverflowError:  # a number, but a large one
+            continue
         except (TypeError, ValueError):
             return str(label)
     return None
@@ -215,6 +221,26 @@ def _tells(column: FloatArray, table: "Table") -> bool:
         return False
     pairs = np.unique(np.column_stack([codes, table.y]), axis=0)
     return len(pairs) == len(values)
+
+
+def _as_reals(given: NDArray[Any]) -> FloatArray:
+    """Return labels as floats, of a size that can be reckoned with."""
+    try:
+        values: FloatArray = check_array(given, dtype=np.float64, ensure_2d=False, input_name="y")
+    except (OverflowError, TypeError, ValueError) as error:
+        raise InvalidInputError(f"y cannot be read as numbers, one a row: {error}") from error
+    check_size(values, "y")
+    return values
+
+
+def check_size(values: FloatArray, name: str) -> None:
+    """Raise for values whose squares, or the errors of these, are no numbers or all zero."""
+    most = np.abs(values).max(initial=0.0)
+    if most and not 1 / LARGEST <= most <= LARGEST:
+        raise InvalidInputError(
+            f"{name} has values of a size of {most:.1e}, and what is computed from their squares "
+            f"would be no numbers: give it in another unit, for instance {name} / {most:.0e}"
+        )
 
 
 def encode_classes(labels: Labels) -> tuple[Labels, IntArray]:

@@ -23,7 +23,7 @@ from predictree.learners.forms import (
 )
 from predictree.learners.forms.design import ClosedForm, Design
 from predictree.losses import Judged, Loss
-from predictree.model.outputs import Labels
+from predictree.model.outputs import LARGEST, Labels
 from predictree.model.tree import Fitted, FloatArray, IntArray
 from predictree.model.views import View
 from predictree.run.clock import FOREVER, Clock
@@ -217,4 +217,8 @@ class Problem:
             held = fold == f
             if held.any():
                 scores[held] = model.scores(self.X[rows[held]])
+        if np.abs(scores).max(initial=0.0) > LARGEST:
+            raise ValueError(
+                f"returned scores beyond {LARGEST:g}, too large to be judged by squares"
+            )
         return scores

@@ -35,7 +35,7 @@ class ClassModel:
 
     def scores(self, X: FloatArray) -> FloatArray:
         """Return probabilities, zero for classes the training set did not have."""
-        seen = np.asarray(class_scores(self.estimator, X), dtype=float)
+        seen = reals(class_scores(self.estimator, X.copy()))
         expected = (len(X), len(self.present))
         if seen.shape != expected:
             raise ValueError(
@@ -108,11 +108,18 @@ def class_scores(estimator: Any, X: FloatArray) -> Any:
 
 def predicted_values(estimator: Any, X: FloatArray) -> FloatArray:
     """Return the predictions of a regressor, one finite number a row."""
-    values = np.asarray(estimator.predict(X), dtype=float)
+    values = reals(estimator.predict(X.copy()))  # what it does to its rows is its own affair
     if values.shape not in {(len(X),), (len(X), 1)}:
         shape = ", ".join(["n" if n == len(X) else str(n) for n in values.shape])
         raise ValueError(f"returned predictions of shape ({shape}), expected (n,)")
     return finite(values.reshape(len(X)))
+
+
+def reals(answer: Any) -> FloatArray:
+    """Return what a learner answers as floats; raise if it has complex numbers."""
+    if np.iscomplexobj(answer):
+        raise ValueError("returned complex numbers")
+    return np.asarray(answer, dtype=float)
 
 
 def finite(scores: FloatArray) -> FloatArray:

@@ -16,6 +16,7 @@ Labels = NDArray[Any]
 
 HALF = 0.5
 ROUNDING = 1e-12  # a probability below this is none
+LARGEST = 1e70  # of a label or score: the error of its square is still a number
 
 
 def code_labels(y: Any, n_rows: int, classes: Labels | None) -> Labels:

@@ -186,7 +186,7 @@ class Schema:
             )
         try:
             floats = np.asarray(X, dtype=np.float64)
-        except (TypeError, ValueError) as error:
+        except (OverflowError, TypeError, ValueError) as error:
             raise InvalidInputError(f"X holds what is no number ({error})") from error
         if floats.ndim != 2:
             raise InvalidInputError(
@@ -266,6 +266,7 @@ def look_at(name: str, values: Any) -> Column:
     if dtype in (nw.Date, nw.Datetime, nw.Duration):
         return Column(name, "number" if dtype == nw.Duration else "date")
     if isinstance(dtype, nw.Enum):  # an ordered category of pandas is one, too
+        _check_levels(name, dtype.categories)
         return Column(name, "ordered", tuple(dtype.categories))
     known = [value for value in _different(name, values) if not is_missing(value)]
     if all(isinstance(value, Real | np.bool_) for value in known):
@@ -286,12 +287,22 @@ def look_at(name: str, values: Any) -> Column:
     )
 
 
+def _check_levels(name: str, levels: Sequence[Any]) -> None:
+    """Raise for the levels of an ordered category that are neither text nor numbers."""
+    odd = [type(level).__name__ for level in levels if not isinstance(level, str | Real)]
+    if odd:
+        raise InvalidInputError(
+            f"X column {name!r} has levels of type {odd[0]}: make them text, or numbers"
+        )
+
+
 def _different(name: str, values: Any) -> list[Any]:
     """Return the different values of a column; raise if they are lists or the like."""
     try:
         return list(values.unique().to_list())
     except TypeError as error:
-        kind = type(next(v for v in values.to_list() if not is_missing(v))).__name__
+        parts = [v for v in values.to_list() if not isinstance(v, float | None)]
+        kind = type(parts[0]).__name__
         raise InvalidInputError(
             f"X column {name!r} holds values of type {kind}: give a column for each of their parts"
         ) from error
@@ -330,7 +341,7 @@ def _numbers(name: str, values: Any) -> FloatArray:
         if values.dtype.is_numeric() or values.dtype == nw.Boolean:
             return np.asarray(values.cast(nw.Float64).to_numpy(), dtype=np.float64)
         return np.array([np.nan if is_missing(v) else float(v) for v in values.to_list()])
-    except (TypeError, ValueError) as error:
+    except (OverflowError, TypeError, ValueError) as error:
         raise InvalidInputError(
             f"X column {name!r} held numbers when the model was fitted and does not now ({error})"
         ) from error

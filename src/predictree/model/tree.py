@@ -70,7 +70,7 @@ class Predictor:
         """Return the (n, k) scores of the rows of X."""
         try:
             return np.asarray(np.mean([model.scores(X) for model in self.models], axis=0))
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise PredictionError(
                 f"learner {self.learner!r} trained on node {self.trained_on}: {error}"
             ) from error

@@ -99,7 +99,7 @@ def attempt(learner: str, work: Callable[[], R]) -> R | Failure:
         with muted_warnings():
             _thread.warnings = 0
             return work()
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a learner may not end the fit
         text = " ".join(str(error).split())
         return Failure(learner, f"{type(error).__name__}: {text}"[:300])
     finally:

@@ -49,7 +49,7 @@ def on_simplex(gram: FloatArray, pull: FloatArray, start: FloatArray) -> FloatAr
     lowest, for all of them together. What does not come to rest soon is solved one by one.
     """
     shape, p = pull.shape, pull.shape[-1]
-    gram, pull = gram.reshape(-1, p, p), pull.reshape(-1, p)
+    gram, pull = _in_their_unit(gram.reshape(-1, p, p), pull.reshape(-1, p))
     weights = start.reshape(-1, p).copy()
     open_ = np.arange(len(weights))
     for _ in range(ROUNDS if len(weights) > FEW else 0):
@@ -57,6 +57,13 @@ def on_simplex(gram: FloatArray, pull: FloatArray, start: FloatArray) -> FloatAr
     for b in open_.tolist():
         weights[b] = simplex_quadratic(gram[b], pull[b])
     return weights.reshape(shape)
+
+
+def _in_their_unit(gram: FloatArray, pull: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the same problems in the unit of errors below one, for what is close is absolute."""
+    size = np.trace(gram, axis1=1, axis2=2) / gram.shape[-1]
+    size = np.where((size > 0) & (size < 1), size, 1.0)
+    return gram / size[:, None, None], pull / size[:, None]
 
 
 def _moved(gram: FloatArray, pull: FloatArray, weights: FloatArray, some: IntArray) -> BoolArray:
