@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUN := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)
 
-.PHONY: demo test lint docs clean
+.PHONY: demo test lint docs nightly clean
 
 demo: $(VENV)/.demo
 	$(RUN)/python -m predictree.cli.examples
@@ -12,6 +12,10 @@ demo: $(VENV)/.demo
 test: lint $(VENV)/.test
 	sh tests/ui/install-browser.sh
 	$(RUN)/pytest -n auto
+
+# Fuzzers, kills, big shapes and a soak of the server, in 25 minutes: benchmarks/reliability.md.
+nightly: $(VENV)/.test
+	nice -n 10 $(BIN)/python -W ignore benchmarks/nightly.py
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .

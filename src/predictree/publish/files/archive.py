@@ -160,8 +160,27 @@ def summary_of(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise
     except Exception as error:
         raise _unreadable(error) from error
-    _require(isinstance(summary, dict) and "task" in summary, f"bad {SUMMARY}")
+    _require(_is_summary(summary), f"bad {SUMMARY}")
     return dict(summary)
+
+
+def _is_summary(found: Any) -> bool:
+    """Whether there is a tree to print, or one for every horizon, or for all of them."""
+    if not isinstance(found, dict) or not isinstance(found.get("task"), str):
+        return False
+    if "models" not in found:
+        verdict = found.get("verdict")
+        told = isinstance(verdict, dict) and isinstance(verdict.get("text"), str)
+        trees = isinstance(found.get("trees"), list)
+        return bool(told and trees and isinstance(found.get("text"), str))
+    models, horizons = found["models"], found.get("horizons")
+    return (
+        isinstance(models, list)
+        and isinstance(horizons, list)
+        and len(models) in (1, len(horizons))
+        and all(isinstance(horizon, int | float) for horizon in horizons)
+        and all(_is_summary(each) and "models" not in each for each in models)
+    )
 
 
 def need_skops() -> Any:
