@@ -2,9 +2,12 @@
 
     git worktree add /tmp/before 49787fe
     python benchmarks/before_after.py --before /tmp/before/src [--work NAME ...] [--rounds 3]
+        [--data-dir DIR]
 
 CPU seconds are those of the process and of its children, after a first fit that compiles; the least
-of the rounds counts. Both sides have one thread and the same data, made by NumPy.
+of the rounds counts. Both sides have one thread and the same data, made by NumPy, but for works on
+magic: these read ``DIR/suite/magic_telescope.csv.gz``. The loss is that of the leaves on the rows
+that judge them, weighted by their rows.
 """
 
 import argparse
@@ -19,7 +22,7 @@ from pathlib import Path
 HERE = Path(__file__).parent.parent / "src"
 
 MADE = """
-import json, resource, sys, time, warnings
+import json, os, resource, sys, time, warnings
 import numpy as np
 warnings.simplefilter("ignore")
 start = time.process_time()
@@ -61,6 +64,19 @@ def houses(n=1200, seed=0):
     price = np.exp(11 + sizes / 4000 + effect + 0.1 * rng.normal(size=n))
     return pd.DataFrame(columns), price
 
+def magic(n, seed=0):
+    import pandas as pd
+    frame = pd.read_csv(os.environ["DATA_DIR"] + "/suite/magic_telescope.csv.gz")
+    rows = np.random.default_rng(seed).permutation(len(frame))[:n]
+    return frame.iloc[rows, :-1].to_numpy(float), frame.iloc[rows, -1].to_numpy()
+
+def logistic(scaled, **params):
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+    one = LogisticRegression(max_iter=1000, **params)
+    return [("logistic", make_pipeline(StandardScaler(), one) if scaled else one)]
+
 def measured(make, X, y, small=600):
     # with small=0 the first fit is what is measured
     if small:
@@ -71,7 +87,9 @@ def measured(make, X, y, small=600):
     wall = time.perf_counter() - wall
     after, kids2 = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = sum(getattr(b, f) - getattr(a, f) for a, b in ((before, after), (kids, kids2)) for f in ("ru_utime", "ru_stime"))
-    print(json.dumps({"cpu": cpu, "wall": wall, "leaves": model.get_n_leaves(), "import": imported}))
+    ends = [node for node in model.tree_ if node.children is None]
+    loss = np.average([node.loss for node in ends], weights=[node.n_v1 for node in ends])
+    print(json.dumps({"cpu": cpu, "wall": wall, "leaves": model.get_n_leaves(), "loss": loss, "import": imported}))
 """
 
 WORKS = {
@@ -91,6 +109,11 @@ WORKS = {
     "default portfolio, values, 2k × 8": "measured(lambda: ToPsRegressor(STRONG, random_state=0), *values(2_000, 8))",
     "default portfolio, classes, 2k × 8": "measured(lambda: ToPsClassifier(STRONG, random_state=0), *labels(2_000, 8))",
     "cross-fitted lr, 3 classes, 6k × 8": 'measured(lambda: ToPsClassifier("lr", random_state=0), *labels(6_000, 8, k=3))',
+    "paper's ToPs/LR by AUC, 200k × 50, depth 3": 'measured(lambda: ToPsClassifier.paper("lr", max_depth=3, random_state=0), *labels(200_000, 50))',
+    "the same, search=racing": 'measured(lambda: ToPsClassifier.paper("lr", search="racing", max_depth=3, random_state=0), *labels(200_000, 50))',
+    "tree of logistic regressions, magic, 4k": "measured(lambda: ToPsClassifier(logistic(False), random_state=0), *magic(4_000))",
+    "the same, standardised": "measured(lambda: ToPsClassifier(logistic(True), random_state=0), *magic(4_000))",
+    "the same, standardised, newton-cholesky": 'measured(lambda: ToPsClassifier(logistic(True, solver="newton-cholesky", tol=1e-8), random_state=0), *magic(4_000))',
     "ToPs/B raced, 4k × 8, depth 2": 'measured(lambda: ToPsClassifier.paper("paper", search="racing", max_depth=2, random_state=0), *labels(4_000, 8))',
 }
 
@@ -121,9 +144,11 @@ def main():
     parser.add_argument("--before", type=Path, required=True)
     parser.add_argument("--work", nargs="*", choices=WORKS, default=list(WORKS))
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--data-dir", type=Path, default=Path("data"))
     args = parser.parse_args()
+    os.environ["DATA_DIR"] = str(args.data_dir)
     print(
-        "| work | before, CPU s (wall) | now, CPU s (wall) | ratio | leaves |\n|---|---|---|---|---|"
+        "| work | before, CPU s (wall) | now, CPU s (wall) | ratio | leaves | loss |\n|---|---|---|---|---|---|"
     )
     for work in args.work:
         best = {}
@@ -134,11 +159,10 @@ def main():
                     best[side] = found
         old, new = best["before"], best["now"]
         leaves = f"{old['leaves']} / {new['leaves']}"
-        print(
-            f"| {work} | {old['cpu']:.2f} ({old['wall']:.1f}) | {new['cpu']:.2f} ({new['wall']:.1f}) "
-            f"| {new['cpu'] / old['cpu']:.2f} | {leaves} |",
-            flush=True,
-        )
+        loss = f"{old['loss']:.5f} / {new['loss']:.5f}"
+        spent = [f"{one['cpu']:.2f} ({one['wall']:.1f})" for one in (old, new)]
+        row = [work, *spent, f"{new['cpu'] / old['cpu']:.2f}", leaves, loss]
+        print(f"| {' | '.join(row)} |", flush=True)
 
 
 if __name__ == "__main__":

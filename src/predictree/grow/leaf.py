@@ -179,7 +179,7 @@ class Trial:
 
     ``own`` has one array (v, k) a learner, each row answered by its own side's model, NaN on a side
     where the learner failed or was not asked. ``models`` has what was kept of them, by learner and
-    side.
+    side, ``pairs`` the joint loss of every pair of predictors if they were judged already.
     """
 
     split: Split
@@ -187,6 +187,7 @@ class Trial:
     own: list[FloatArray]
     asked_all: bool = False
     models: dict[tuple[int, int], tuple[Fitted, ...]] = field(default_factory=dict)
+    pairs: FloatArray | None = None
 
     @property
     def sides(self) -> tuple[BoolArray, BoolArray]:

@@ -56,6 +56,9 @@ class Loss(ABC):
         No scores have less: a node that has it already is not searched.
     floor : float
         Answers of a regression that are below are judged, and given, as this.
+    in_threads : bool
+        Whether it may judge in several threads at a time: it has no state, and little of it holds
+        the interpreter.
     """
 
     name: str
@@ -65,6 +68,7 @@ class Loss(ABC):
     half_is_second: bool = False
     least: float = -np.inf
     floor: float = -np.inf
+    in_threads: bool = False
 
     def of_labels(self, y: Labels, weight: FloatArray | None) -> Self:
         """Return the loss as it judges some labels; raise if it cannot judge them."""
@@ -98,6 +102,8 @@ class Loss(ABC):
 
 class AdditiveLoss(Loss):
     """A loss that is the weighted mean of a loss per row."""
+
+    in_threads = True
 
     @abstractmethod
     def per_row(self, y: Labels, scores: FloatArray) -> FloatArray:

@@ -23,6 +23,7 @@ class AUC(Loss):
     name = "auc"
     task = "classification"
     least = 0.0
+    in_threads = True
 
     def value(self, rows: Judged, scores: FloatArray) -> float:
         """Return 1 − AUC."""

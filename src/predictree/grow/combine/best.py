@@ -123,7 +123,9 @@ class Best:
 
     def losses(self, leaf: Leaf, trial: Trial) -> FloatArray:
         """Return the joint loss of every pair: own predictors, then those of the pool."""
-        losses, offered = leaf.judge.pairs(trial.goes_left, trial.own), self.offered(len(trial.own))
+        losses, offered = trial.pairs, self.offered(len(trial.own))
+        if losses is None:
+            losses = leaf.judge.pairs(trial.goes_left, trial.own)
         found = np.full_like(losses, np.inf)
         found[offered, offered] = losses[offered, offered]
         return np.where(np.isfinite(found), found, np.inf)

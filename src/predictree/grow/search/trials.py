@@ -14,7 +14,7 @@ import numpy as np
 
 from predictree.data.tallies import Binned
 from predictree.grow.fits import Fits
-from predictree.grow.leaf import Leaf, Trial
+from predictree.grow.leaf import Candidate, Leaf, Trial
 from predictree.grow.rows import Limits, Rows
 from predictree.learners.forms.design import Bins, ClosedForm, Cuts, Design
 from predictree.learners.forms.quadratic import Grouped, Stepping
@@ -166,8 +166,11 @@ class Trials:
         asks_all: bool = False,
     ) -> Iterator[Trial]:
         """Train quick learners on both sides of splits; the others say nothing here."""
-        for together in self._batches(by_feature):  # each forgets its scores at the end
-            yield from self._trials_of(together, design, forms, asks_all)
+        batches = self._batches(by_feature)  # each forgets its scores at the end
+        tell = partial(self._trials_of, design=design, forms=forms, asks_all=asks_all)
+        spread = map if self.slow else self.fits.executor.spread
+        for trials in spread(tell, batches):
+            yield from trials
 
     def _trials_of(
         self,
@@ -175,14 +178,24 @@ class Trials:
         design: Design | None,
         forms: Mapping[int, ClosedForm],
         asks_all: bool,
-    ) -> Iterator[Trial]:
+    ) -> list[Trial]:
+        """Train quick learners on both sides of some splits, and judge pairs if that is all."""
         nothing = np.full((len(self.rows.v1), self.problem.n_outputs), np.nan)
         goes_left, quick = self._quick_scores(together, design, forms)
+        trials = []
         for s, split in enumerate(split for splits in together for split in splits):
             own = [nothing] * len(self.problem.learners)
             for i, scores in quick.items():
                 own[i] = scores[s].copy()  # a view would keep the scores of all splits
-            yield Trial(split, goes_left[s], own, asks_all)
+            pairs = self.leaf.judge.pairs(goes_left[s], own) if self._judges else None
+            trials.append(Trial(split, goes_left[s], own, asks_all, pairs=pairs))
+        return trials
+
+    @property
+    def _judges(self) -> bool:
+        """Whether pairs of predictors are judged where they are trained: no slow one will join."""
+        alone = isinstance(self.leaf.answer, Candidate) and not self.slow
+        return alone and self.problem.loss.in_threads
 
     def _quick_scores(
         self, together: list[list[Split]], design: Design | None, forms: Mapping[int, ClosedForm]
