@@ -14,6 +14,7 @@ from predictree.model.tree import NONE, FloatArray, IntArray
 LOG, LOGIT, EXPIT, SOFTMAX = (LINKS.index(name) for name in ("log", "logit", "expit", "softmax"))
 COMPLEMENT, SHARES = LINKS.index("complement"), LINKS.index("shares")
 COMPLEMENT_SHARES, ODDS = LINKS.index("complement shares"), LINKS.index("odds")
+SHARP = LINKS.index("sharp")
 
 
 @njit(cache=True, nogil=True)
@@ -99,17 +100,21 @@ def _as_softmax(s: FloatArray, k: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _as_odds(s: FloatArray, k: int) -> None:
-    total = 0.0
-    for j in range(k):
-        s[j] = _odds(s[j])
-        total += s[j]
+def _divide(s: FloatArray, k: int) -> None:
+    total = s[:k].sum()
     for j in range(k):
         s[j] = s[j] / total if total != 0 else s[j]
 
 
 @njit(cache=True, nogil=True)
-def _link(s: FloatArray, k: int, link: int) -> None:
+def _as_odds(s: FloatArray, k: int) -> None:
+    for j in range(k):
+        s[j] = _odds(s[j])
+    _divide(s, k)
+
+
+@njit(cache=True, nogil=True)
+def _link(s: FloatArray, k: int, link: int, exponent: float) -> None:
     """Turn sums into scores, in place."""
     if link == LOG:
         s[0] = math.exp(min(max(s[0], -MOST), MOST))
@@ -126,6 +131,10 @@ def _link(s: FloatArray, k: int, link: int) -> None:
         s[0] = 1.0 - s[1]
     elif link == ODDS:
         _as_odds(s, k)
+    elif link == SHARP:
+        for j in range(k):
+            s[j] = s[j] ** exponent
+        _divide(s, k)
     if link in (SHARES, COMPLEMENT_SHARES):
         _as_shares(s, max(k, 2))
 
@@ -153,6 +162,28 @@ def _add_term(
 
 
 @njit(cache=True, nogil=True)
+def _add_trees(
+    s: FloatArray, k: int, x: FloatArray, term: IntArray, roots: IntArray, branches: IntArray,
+    bounds: FloatArray, ways: IntArray, numbers: FloatArray,
+) -> None:  # fmt: skip
+    """Add what every tree says at the leaf of a row."""
+    for t in range(term[1], term[1] + term[3]):
+        at = roots[t]
+        while branches[at, 0] != NONE:
+            value = x[branches[at, 0]]
+            if math.isnan(value):
+                left = ways[at] & 1 == 1
+            elif ways[at] & 2 == 2:
+                left = value == bounds[at]
+            else:
+                left = value < bounds[at]
+            at = branches[at, 1] if left else branches[at, 2]
+        first = term[2] + branches[at, 1] * k
+        for j in range(k):
+            s[j] += numbers[first + j]
+
+
+@njit(cache=True, nogil=True)
 def _find(
     axis: int, x: FloatArray, cells: IntArray, shares: FloatArray, axes: IntArray,
     numbers: FloatArray,
@@ -166,7 +197,8 @@ def _find(
 def add_scores(
     X: FloatArray, out: FloatArray, nodes: IntArray, thresholds: FloatArray, weights: FloatArray,
     function_of: IntArray, functions: IntArray, terms: IntArray, axes: IntArray,
-    outputs: IntArray, numbers: FloatArray, n_outputs: int,
+    outputs: IntArray, numbers: FloatArray, roots: IntArray, branches: IntArray,
+    bounds: FloatArray, ways: IntArray, n_outputs: int,
 ) -> None:  # fmt: skip
     """Add to ``out`` what the functions of each row's leaf answer."""
     cells, shares = np.zeros((len(axes), 2), dtype=np.int64), np.zeros(len(axes))
@@ -178,12 +210,15 @@ def add_scores(
             first, last, k, constant, link, span, place, m = functions[function_of[entry]]
             s[:k] = numbers[constant : constant + k]
             for t in range(first, last):
+                if terms[t, 0] == NONE:
+                    _add_trees(s, k, X[i], terms[t], roots, branches, bounds, ways, numbers)
+                    continue
                 for axis in terms[t, :2]:
                     if axis != NONE and found[axis] != i:
                         _find(axis, X[i], cells, shares, axes, numbers)
                         found[axis] = i
                 _add_term(s, k, terms[t], cells, shares, axes, numbers)
-            _link(s, k, link)
+            _link(s, k, link, numbers[span + 2])
             for j in range(m):
                 score = min(max(s[j], numbers[span]), numbers[span + 1])
                 out[i, outputs[place + j]] += weights[entry] * score

@@ -2,8 +2,15 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.dummy import DummyClassifier, DummyRegressor
-from sklearn.ensemble import GradientBoostingRegressor
+from sklearn.ensemble import (
+    ExtraTreesRegressor,
+    GradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import (
     Lasso,
@@ -15,10 +22,12 @@ from sklearn.linear_model import (
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, PolynomialFeatures, StandardScaler
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from predictree.learners.additive import CurvesClassifier, CurvesRegressor
+from predictree.learners.sharp_trees import SharpExtraTrees
 from predictree.model.fitted import ClassModel, Constant, IndicatorModel, SeenBy, ValueModel
-from predictree.model.frozen.members import function_of
+from predictree.model.frozen.members import _first_above, function_of
 from predictree.model.frozen.trees import FrozenTree
 from predictree.model.tree import Node, PathWeight, Predictor, Tree
 from predictree.model.views import AsItIs, OneHot, Share, View
@@ -123,6 +132,60 @@ def test_additive_models_of_numbers_indicators_and_shares():
     assert_alike(SeenBy(VIEW, ValueModel(value)), 1)
     classes = CurvesClassifier(interactions=0, random_state=0).fit(VIEW(ROWS), CLASS)
     assert_alike(SeenBy(VIEW, ClassModel(classes, np.arange(3), 3)), 3)
+
+
+SMALL = View((AsItIs(0), OneHot(1, (0.0, 1.0, 2.0), True), OneHot(2, (3.0, 7.0), False), AsItIs(3)))
+FORESTS = {"n_estimators": 5, "random_state": 0}
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        DecisionTreeRegressor(random_state=0),
+        RandomForestRegressor(**FORESTS, max_features=0.5),
+        ExtraTreesRegressor(**FORESTS),
+        imputed(ExtraTreesRegressor(**FORESTS)),
+    ],
+)
+def test_trees_of_values(estimator):
+    assert_alike(SeenBy(SMALL, ValueModel(estimator.fit(SMALL(ROWS), Y))), 1)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        DecisionTreeClassifier(min_samples_leaf=5, random_state=0),
+        RandomForestClassifier(**FORESTS, min_samples_leaf=5),
+        SharpExtraTrees(**FORESTS, min_samples_leaf=5),
+    ],
+)
+def test_trees_of_classes(estimator):
+    fitted = estimator.fit(SMALL(ROWS), CLASS)
+    assert_alike(SeenBy(SMALL, ClassModel(fitted, np.arange(3), 3)), 3)
+
+
+def test_regressors_of_indicators_that_are_forests():
+    fitted = {c: RandomForestRegressor(**FORESTS).fit(SMALL(ROWS), c == CLASS) for c in range(3)}
+    assert_alike(SeenBy(SMALL, IndicatorModel(fitted, 3, True)), 3)
+
+
+@settings(max_examples=200)
+@given(st.floats(-1e30, 1e30), st.integers(-3, 3))
+def test_bounds_are_where_single_precision_turns(cut, steps):
+    cut = np.float64(cut)
+    (bound,) = _first_above(np.array([cut]))
+    assert np.float32(bound) > cut >= np.float32(np.nextafter(bound, -np.inf))
+    x = bound
+    for _ in range(abs(steps)):
+        x = np.nextafter(x, np.inf if steps > 0 else -np.inf)
+    assert (x < bound) == (np.float32(x) <= cut)
+
+
+def test_trees_by_shares_and_behind_scalers_are_not_known():
+    shares = DecisionTreeRegressor().fit(VIEW(ROWS)[:, 5:6], VIEW(ROWS)[:, 5])
+    assert function_of(SeenBy(View((VIEW.parts[2],)), ValueModel(shares)), 4) is None
+    scaled = make_pipeline(StandardScaler(), DecisionTreeRegressor()).fit(ROWS, Y)
+    assert function_of(ValueModel(scaled), 4) is None
 
 
 class Mine(Ridge):

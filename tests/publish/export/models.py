@@ -4,6 +4,7 @@ from functools import cache
 
 import numpy as np
 import pandas as pd
+from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.neighbors import KNeighborsRegressor
@@ -75,3 +76,10 @@ def curves():
 def near():
     """A model that no export knows."""
     return fitted(ToPsRegressor([("near", KNeighborsRegressor())], max_depth=0), X, PAIRED)
+
+
+@cache
+def forest():
+    """A model that is compiled, and is no sum of terms."""
+    trees = RandomForestRegressor(5)
+    return fitted(ToPsRegressor([("trees", trees)], max_depth=0), X, PAIRED)

@@ -108,6 +108,9 @@ def test_both_reference_scorers_are_under_a_hundred_lines():
 def test_other_learners_are_refused_by_name(kind):
     with pytest.raises(InvalidInputError, match="'near' cannot be exported"):
         EXPORTS[kind](models.near())
+    assert models.forest().frozen_.compiled == ("trees",)
+    with pytest.raises(InvalidInputError, match="'trees' cannot be exported"):
+        EXPORTS[kind](models.forest())
 
 
 def test_models_that_fill_gaps_are_refused():

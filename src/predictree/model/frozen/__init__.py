@@ -6,7 +6,7 @@ What its learners answer with is read once (`members`), as functions of the user
 alone.
 """
 
-from predictree.model.frozen.functions import LINKS, Bend, Function, Levels, Line, Pair, Term
+from predictree.model.frozen.functions import LINKS, Bend, Function, Levels, Line, Pair, Term, Trees
 from predictree.model.frozen.trees import COMPILER, Frozen, FrozenTree, freeze
 
 __all__ = [
@@ -20,5 +20,6 @@ __all__ = [
     "Line",
     "Pair",
     "Term",
+    "Trees",
     "freeze",
 ]

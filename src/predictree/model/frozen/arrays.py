@@ -1,13 +1,22 @@
 """A frozen tree as flat arrays, which compiled code follows row by row."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from predictree.model.additive import Axis
-from predictree.model.frozen.functions import LINKS, Bend, Function, Levels, Line, Pair, Term
+from predictree.model.frozen.functions import (
+    LINKS,
+    Bend,
+    Function,
+    Levels,
+    Line,
+    Pair,
+    Term,
+    Trees,
+)
 from predictree.model.tree import NONE, FloatArray, Tree
 
 NUMBER, LINE, LEVELS = 0, 1, 2  # how a column falls into cells
@@ -47,6 +56,9 @@ class Writer:
     terms: list[tuple[int, ...]] = field(default_factory=list)
     functions: list[tuple[int, ...]] = field(default_factory=list)
     outputs: list[int] = field(default_factory=list)
+    forests: list[Trees] = field(default_factory=list)
+    n_roots: int = 0
+    n_nodes: int = 0
 
     def write(self, function: Function) -> int:
         """Write a function and return its number."""
@@ -59,7 +71,7 @@ class Writer:
                 len(function.constant),
                 self.numbers.add(function.constant),
                 LINKS.index(function.link),
-                self.numbers.add(np.array(function.span)),
+                self.numbers.add(np.array([*function.span, function.exponent])),
                 len(self.outputs),
                 len(function.outputs),
             )
@@ -68,13 +80,28 @@ class Writer:
         return len(self.functions) - 1
 
     def _term(self, term: Term) -> tuple[int, ...]:
-        """Return its axes, the second or none, the place of its values, cells of the second."""
+        """Return its axes, the second or none, the place of its values, cells of the second.
+
+        Of trees, which have no axes, the last are how many there are and the first of them.
+        """
+        if isinstance(term, Trees):
+            return self._forest(term)
         if isinstance(term, Pair):
             first, second = (self._of_axis(axis) for axis in term.axes)
             place = self.numbers.add(term.values, id(term.values))
             return first, second, place, term.values.shape[1]
         axis, cells = CELLS[type(term).__name__](self, term)
         return axis, NONE, self.numbers.add(cells), 0
+
+    def _forest(self, trees: Trees) -> tuple[int, ...]:
+        """Write trees behind those that there are."""
+        nodes = trees.nodes + np.where(
+            trees.nodes[:, :1] == NONE, 0, [0, self.n_nodes, self.n_nodes]
+        )
+        self.forests.append(replace(trees, roots=trees.roots + self.n_nodes, nodes=nodes))
+        first, count = self.n_roots, len(trees.roots)
+        self.n_roots, self.n_nodes = first + count, self.n_nodes + len(nodes)
+        return NONE, first, self.numbers.add(trees.values, id(trees.values)), count
 
     def _of_axis(self, axis: Axis) -> int:
         return self.axis(LEVELS if axis.is_category else NUMBER, axis.feature, axis.knots)
@@ -128,6 +155,8 @@ class Arrays:
         What `Writer` writes.
     numbers : array
         Knots, tables, constants.
+    roots, branches, bounds, ways : arrays
+        Of trees that functions have as terms, one behind the other: see `Trees`.
     n_outputs : int
     """
 
@@ -140,6 +169,10 @@ class Arrays:
     axes: Any
     outputs: Any
     numbers: FloatArray
+    roots: Any
+    branches: Any
+    bounds: FloatArray
+    ways: Any
     n_outputs: int
 
     @property
@@ -147,7 +180,8 @@ class Arrays:
         """All of them, in the order of the scorer's parameters."""
         return (
             self.nodes, self.thresholds, self.shares, self.share_of, self.functions, self.terms,
-            self.axes, self.outputs, self.numbers, self.n_outputs,
+            self.axes, self.outputs, self.numbers, self.roots, self.branches, self.bounds,
+            self.ways, self.n_outputs,
         )  # fmt: skip
 
 
@@ -174,8 +208,17 @@ def arrays_of(tree: Tree, leaves: Mapping[int, Sequence[tuple[float, Function]]]
         axes=_table(writer.axes, 4),
         outputs=_table(writer.outputs),
         numbers=writer.numbers.as_array(),
+        roots=_behind([f.roots for f in writer.forests], np.int64),
+        branches=_behind([f.nodes for f in writer.forests], np.int32, (0, 3)),
+        bounds=_behind([f.bounds for f in writer.forests], np.float64),
+        ways=_behind([f.ways for f in writer.forests], np.int8),
         n_outputs=tree.n_outputs,
     )
+
+
+def _behind(parts: Sequence[Any], kind: Any, empty: tuple[int, ...] = (0,)) -> Any:
+    """Return arrays one behind the other."""
+    return np.concatenate([np.empty(empty, kind), *parts]).astype(kind)
 
 
 def _table(rows: Sequence[Any], width: int | None = None) -> Any:

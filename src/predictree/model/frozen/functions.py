@@ -5,12 +5,13 @@ the sum. Additive models, linear ones behind imputers and scalers, and means of 
 this shape; so that whoever compiles or exports a model needs to know these few nouns alone.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from predictree.model.additive import Axis
-from predictree.model.tree import FloatArray
+from predictree.model.tree import FloatArray, IntArray
 
 Outputs = tuple[int, ...]
 
@@ -54,7 +55,30 @@ class Pair:
     values: FloatArray
 
 
-Term = Line | Bend | Levels | Pair
+@dataclass(frozen=True, eq=False)
+class Trees:
+    """The sum of what trees say, each at the leaf that a row falls in.
+
+    Attributes
+    ----------
+    roots : int array of shape (trees,)
+    nodes : int array of shape (nodes, 3)
+        The column, and the nodes to the left and to the right; of a leaf −1 and its row in values.
+    bounds : array of shape (nodes,)
+        x goes left if it is below, or if it is that level.
+    ways : int array of shape (nodes,)
+        1 where what is missing goes left, plus 2 where the bound is a level.
+    values : array of shape (leaves, k)
+    """
+
+    roots: IntArray
+    nodes: NDArray[np.int32]
+    bounds: FloatArray
+    ways: NDArray[np.int8]
+    values: FloatArray
+
+
+Term = Line | Bend | Levels | Pair | Trees
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +95,8 @@ class Function:
         The columns of the tree's scores that these are; the others are zero.
     span : (float, float)
         Scores are kept within.
+    exponent : float
+        To which the link "sharp" raises.
     """
 
     constant: FloatArray
@@ -78,6 +104,7 @@ class Function:
     link: str
     outputs: Outputs
     span: tuple[float, float] = (-np.inf, np.inf)
+    exponent: float = 1.0
 
     @property
     def is_linear(self) -> bool:
@@ -94,6 +121,7 @@ LINKS: tuple[str, ...] = (
     "complement",  # 1 − s and s of one sum s
     "shares",  # the sums, none below zero, and divided by what they are together
     "complement shares",  # the latter of the former
+    "sharp",  # the sums to the power of the exponent, divided by what these are together
     "odds",  # p of every sum as of log odds, divided by what they are together
 )
 """Ways from sums to scores; their places are their numbers in compiled code."""
@@ -162,8 +190,8 @@ def scaled(term: Term, by: float) -> Term:
     if isinstance(term, Line):
         return Line(term.feature, by * term.slope, term.centre, by * term.missing)
     if isinstance(term, Bend):
-        return Bend(term.feature, term.knots, by * term.values, by * term.missing)
+        return replace(term, values=by * term.values, missing=by * term.missing)
     if isinstance(term, Levels):
         sums = (by * term.values, by * term.other, by * term.missing)
         return Levels(term.feature, term.codes, *sums)
-    return Pair(term.axes, by * term.values)
+    return replace(term, values=by * term.values)

@@ -20,10 +20,11 @@ from predictree.model.frozen.functions import (
     Line,
     Pair,
     Term,
+    Trees,
     levels_of,
 )
 from predictree.model.schema import UNSEEN
-from predictree.model.tree import Fitted, FloatArray
+from predictree.model.tree import NONE, Fitted, FloatArray
 from predictree.model.views import AsItIs, OneHot, Share
 
 Source = tuple[AsItIs | OneHot | Share, int]  # a part of a view, and which of its columns
@@ -263,6 +264,83 @@ def _level(estimator: Any, seen: list[Seen]) -> Function:
     return Function(np.ravel(np.asarray(estimator.constant_, dtype=float)), (), "identity", (0,))
 
 
+def _lone_tree(estimator: Any, seen: list[Seen]) -> Function:
+    return _forest([estimator], estimator, seen)
+
+
+def _many_trees(estimator: Any, seen: list[Seen]) -> Function:
+    return _forest(list(estimator.estimators_), estimator, seen)
+
+
+def _sharp(estimator: Any, seen: list[Seen]) -> Function:
+    mean = _many_trees(estimator, seen)
+    return replace(mean, link="sharp", exponent=float(estimator.exponent_))
+
+
+def _forest(members: list[Any], estimator: Any, seen: list[Seen]) -> Function:
+    """Return the mean of trees."""
+    if estimator.n_outputs_ != 1 or any(
+        one.factor != 1.0 or one.centre or one.shift for one in seen
+    ):
+        raise Unknown
+    trees = [_branches(member.tree_, seen) for member in members]
+    sizes, leaves = (np.cumsum([0, *(len(t[i]) for t in trees)]) for i in (0, 3))
+    nodes = [
+        t[0] + np.where(t[0][:, :1] == NONE, [0, leaf, 0], [0, size, size])
+        for t, size, leaf in zip(trees, sizes[:-1], leaves[:-1], strict=True)
+    ]
+    bounds, ways, values = (np.concatenate([t[i] for t in trees]) for i in (1, 2, 3))
+    term = Trees(
+        sizes[:-1], np.concatenate(nodes).astype(np.int32), bounds, ways, values / len(trees)
+    )
+    k = values.shape[1]
+    return Function(np.zeros(k), (term,), "identity", tuple(range(k)))
+
+
+def _branches(tree: Any, seen: list[Seen]) -> tuple[Any, FloatArray, Any, FloatArray]:
+    """Return nodes, bounds, ways and values of a tree of scikit-learn, by the user's columns."""
+    inner = tree.children_left != NONE
+    column, cut = np.where(inner, tree.feature, 0), tree.threshold
+    level, flag = np.zeros((2, len(inner)), dtype=bool)
+    place, bound = np.full(len(inner), NONE), _first_above(cut)
+    missing = tree.missing_go_to_left.astype(bool)
+    for j in np.unique(column[inner]).tolist():
+        here, (part, at) = inner & (column == j), seen[j].source
+        place[here] = part.place
+        if isinstance(part, Share):
+            raise Unknown
+        if isinstance(part, AsItIs) and not seen[j].flag:
+            if not np.isnan(seen[j].fill):
+                missing[here] = np.float32(seen[j].fill) <= cut[here]
+            continue
+        if not ((cut[here] >= 0) & (cut[here] < 1)).all():
+            raise Unknown
+        of_level = isinstance(part, OneHot) and at < len(part.codes)
+        level[here], flag[here] = of_level, not of_level
+        bound[here] = part.codes[at] if isinstance(part, OneHot) and of_level else np.inf
+        missing[here] = False
+    number = np.cumsum(~inner) - 1
+    left, right = tree.children_left, tree.children_right
+    left, right = np.where(level, right, left), np.where(level, left, right)
+    nodes = np.column_stack([place, np.where(inner, left, number), np.where(inner, right, 0)])
+    values = np.ascontiguousarray(tree.value[~inner, 0, :], dtype=np.float64)
+    return nodes, bound, (missing + 2 * level).astype(np.int8), values
+
+
+def _first_above(cuts: FloatArray) -> FloatArray:
+    """Return the least numbers that single precision does not round to a cut or below.
+
+    scikit-learn's trees round what they are asked, and not what they ask.
+    """
+    single = cuts.astype(np.float32)
+    with np.errstate(over="ignore"):
+        single = np.where(single > cuts, np.nextafter(single, np.float32(-np.inf)), single)
+        above = np.nextafter(single, np.float32(np.inf))
+    middle = (single.astype(np.float64) + above.astype(np.float64)) / 2
+    is_even = single.view(np.uint32) % 2 == 0  # to which the middle is rounded
+    return np.where(is_even, np.nextafter(middle, np.inf), middle)
+
+
 def _curves(estimator: Any, seen: list[Seen]) -> Function:
     return _additive(estimator.function_, seen)
 
@@ -328,11 +406,16 @@ VALUES: dict[str, Reader] = {
         _linear,
     ),
     **dict.fromkeys(("PoissonRegressor", "GammaRegressor"), _of_logarithm),
+    **dict.fromkeys(("RandomForestRegressor", "ExtraTreesRegressor"), _many_trees),
+    **dict.fromkeys(("DecisionTreeRegressor", "ExtraTreeRegressor"), _lone_tree),
     "CurvesRegressor": _curves,
     "DummyRegressor": _level,
 }
 PROBABILITIES: dict[str, Reader] = {
     **dict.fromkeys(LOGISTIC, _logistic),
+    **dict.fromkeys(("RandomForestClassifier", "ExtraTreesClassifier"), _many_trees),
+    **dict.fromkeys(("DecisionTreeClassifier", "ExtraTreeClassifier"), _lone_tree),
+    "SharpExtraTrees": _sharp,
     "OneVsRestClassifier": _one_against_rest,
     "CurvesClassifier": _curves,
     "DummyClassifier": _prior,

@@ -8,7 +8,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from predictree.model.frozen.arrays import Arrays, arrays_of
-from predictree.model.frozen.functions import Function, merged
+from predictree.model.frozen.functions import Function, Trees, merged
 from predictree.model.frozen.members import function_of
 from predictree.model.tree import NONE, FloatArray, IntArray, Predictor, Tree
 
@@ -27,11 +27,14 @@ class FrozenTree:
         The weighted functions of every leaf.
     rest : dict of int to Predictor
         What stays Python, by its place among the predictors.
+    forests : frozenset of str
+        The learners whose functions have trees as terms.
     """
 
     tree: Tree
     leaves: dict[int, list[Weighted]]
     rest: dict[int, Predictor]
+    forests: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, tree: Tree, n_features: int) -> "FrozenTree":
@@ -50,7 +53,8 @@ class FrozenTree:
                 )
             leaves[leaf] = groups[key]
         rest = {i: tree.predictors[i] for i, functions in known.items() if functions is None}
-        return cls(tree, leaves, rest)
+        grown = {tree.predictors[i].learner for i, found in known.items() if _has_trees(found)}
+        return cls(tree, leaves, rest, frozenset(grown))
 
     @cached_property
     def arrays(self) -> Arrays:
@@ -111,6 +115,10 @@ def _functions_of(predictor: Predictor, n_features: int) -> list[Weighted] | Non
     return [(1.0 / len(known), function) for function in known]
 
 
+def _has_trees(functions: Sequence[Weighted] | None) -> bool:
+    return any(isinstance(term, Trees) for _, f in functions or () for term in f.terms)
+
+
 @dataclass(frozen=True, eq=False)
 class Frozen:
     """The frozen trees of a model; print it to see which learners are compiled.
@@ -120,11 +128,14 @@ class Frozen:
     trees : tuple of FrozenTree
     compiled, python : tuple of str
         The learners that answer with functions, and those that are asked one by one.
+    forests : tuple of str
+        Of the former those that have trees.
     """
 
     trees: tuple[FrozenTree, ...]
     compiled: tuple[str, ...]
     python: tuple[str, ...]
+    forests: tuple[str, ...] = ()
 
     @property
     def answers(self) -> bool:
@@ -149,4 +160,5 @@ def freeze(trees: Sequence[Tree], n_features: int) -> Frozen:
         for one in frozen
         for i in np.unique(one.tree.weight_predictor[one.tree.weight > 0]).tolist()
     }
-    return Frozen(frozen, tuple(sorted(asked - python)), tuple(sorted(python)))
+    grown = {name for one in frozen for name in one.forests}
+    return Frozen(frozen, *(tuple(sorted(names)) for names in (asked - python, python, grown)))

@@ -37,7 +37,7 @@ import numpy as np
 from predictree.errors import InvalidInputError
 from predictree.model import Model
 from predictree.model.additive import Axis
-from predictree.model.frozen import Bend, Function, Levels, Line, Pair, Term
+from predictree.model.frozen import Bend, Function, Levels, Line, Pair, Term, Trees
 from predictree.model.tree import FloatArray, Tree
 
 FORMAT, VERSION = "predictree scorer", 1
@@ -53,10 +53,11 @@ def document(model: Model) -> Json:
             "this model fills gaps by regressions (imputation='mice'), which cannot be exported"
         )
     frozen = model.frozen_
-    if frozen.python:
+    unknown = [*frozen.python, *frozen.forests]
+    if unknown:
         raise InvalidInputError(
-            f"{', '.join(map(repr, frozen.python))} cannot be exported: only linear and additive "
-            "models are sums of terms"
+            f"{', '.join(map(repr, unknown))} cannot be exported: only linear and additive models "
+            "are sums of terms"
         )
     book = Book([])
     trees = [book.tree(one.tree, one.leaves) for one in frozen.trees]
@@ -138,6 +139,7 @@ class Book:
 
     def _term(self, term: Term) -> int:
         """Return the number of a term; what functions have in common is written once."""
+        assert not isinstance(term, Trees)
         written = self._product(term) if isinstance(term, Pair) else self._plain(term)
         key = json.dumps(written)
         if key not in self._terms:
