@@ -96,7 +96,7 @@ def test_without_a_command_help_leads_with_examples(capsys):
 
 @pytest.mark.parametrize(
     "command",
-    ["demo", "fit", "predict", "explain", "show", "report", "view", "doctor"],
+    ["demo", "fit", "predict", "explain", "show", "report", "view", "serve", "doctor"],
 )
 def test_help_of_a_command_leads_with_examples(capsys, command):
     code, out, _ = run(capsys, command, "--help")

@@ -20,11 +20,13 @@ EXTRAS = {
     "app": ("jinja2", "starlette", "uvicorn"),
     "boosted": ("catboost", "lightgbm", "xgboost"),
     "frames": ("narwhals", "pandas", "polars", "pyarrow"),
+    "onnx": ("onnx", "onnxruntime"),
     "paper": ("matplotlib", "pandas", "xgboost"),
     "persist": ("skops",),
     "plot": ("matplotlib",),
     "shap": ("shap",),
     "report": ("jinja2",),
+    "sql": ("duckdb", "sqlglot"),
 }
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 

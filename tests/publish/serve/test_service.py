@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 
@@ -15,6 +16,7 @@ import pytest
 from predictree import ToPsClassifier, ToPsRegressor, save
 from predictree.publish.serve import Service, Viewer, make_app, make_service
 from predictree.publish.serve.limits import Limits
+from predictree.publish.serve.server import listen
 
 TOKEN, PORT, N = "secret", 8000, 200
 LIMITS = Limits(rows=150, body=100_000)
@@ -137,6 +139,11 @@ def test_where_others_may_ask_they_need_the_token(value):
     wrong, right = ({"authorization": f"Bearer {word}"} for word in ("guess", TOKEN))
     assert ask(value, "GET", "/health", headers=wrong, **how).status_code == 401
     assert ask(value, "GET", "/health", headers=right, **how).status_code == 200
+
+
+def test_answers_are_not_held_back_by_the_network():
+    with listen() as found:
+        assert found.proto == socket.IPPROTO_TCP  # or asyncio leaves Nagle's algorithm on
 
 
 def test_the_page_is_one_of_its_pages(value):

@@ -205,7 +205,8 @@ def respond_as(kind: str, content: Any, code: int = 200, **how: Any) -> Any:
 
 def listen(port: int = 0, host: str = HOST) -> socket.socket:
     """Return a socket, of this machine alone unless told otherwise; port 0 is any that is free."""
-    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    # With its protocol named, answers are sent at once: asyncio asks for that.
+    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         found.bind((host, port))
