@@ -16,7 +16,7 @@ NAMES = ["two classes", "classes", "poisson", "gamma"]
 def found_by(sample, fold, most=80, scales=None):
     start = np.zeros((sample.B.shape[1], sample.family.n_scores))
     return minimise(
-        sample, fold, PRIOR, Learned(start, scales or _first(sample), 0.0),
+        sample, fold, PRIOR, Learned(start, scales or _first(sample, 3), 0.0),
         Around(sample, sample.own, np.arange(sample.B.shape[1])), most,
     )  # fmt: skip
 

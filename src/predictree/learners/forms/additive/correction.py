@@ -28,6 +28,7 @@ from predictree.model.outputs import Labels
 from predictree.model.tree import BoolArray, FloatArray, IntArray
 
 FULL_STEPS, FOLD_STEPS, AGAIN_STEPS = 30, 8, 12  # of learning scales
+CROWDED = 15  # rows a group below which scales tell something of single rows
 NEWTON_STEPS, NEWTON_FOLD_STEPS, NEWTON_AGAIN_STEPS = 30, 10, 4
 LOOSE = 0.1  # of the noise: the least variance where scales of several classes are learned again
 SQUARES_LOOSE = 0.02  # the same for squared loss
@@ -226,24 +227,41 @@ def _by_sums(sample: Sample, prior: Prior, before: Fit | None) -> Fit:
     """Fit a quadratic loss: its sums are all there is to know."""
     group, sums_of, n_folds = sample.group, sample.quadratic.sums, sample.n_folds
     if before is None:
-        last = learn(sums_of(n_folds), group, _first(sample), prior, FULL_STEPS)
-        starts = [last.scales.loosened(SQUARES_LOOSE)] * n_folds
+        last = learn(sums_of(n_folds), group, _first(sample, n_folds), prior, FULL_STEPS)
+        starts = _starts(sample, last.scales.loosened(SQUARES_LOOSE))
     else:
         last = learn(sums_of(n_folds), group, before.last.scales, prior, AGAIN_STEPS)
         starts = [model.scales for model in before.models[:n_folds]]
     if n_folds == 1:
         return Fit((last, last))
-    folds = (learn(sums_of(f), group, s, prior, FOLD_STEPS) for f, s in enumerate(starts))
+    most = 2 * FOLD_STEPS if before is None and _is_crowded(sample) else FOLD_STEPS
+    folds = (learn(sums_of(f), group, s, prior, most) for f, s in enumerate(starts))
     return Fit((*folds, last))
+
+
+def _is_crowded(sample: Sample) -> bool:
+    return len(sample.y) < CROWDED * sample.n_groups
+
+
+def _starts(sample: Sample, scales: Scales) -> list[Scales]:
+    """Return what the models without each fold start from: the scales of the last one.
+
+    Those of many groups and few rows remember the rows of the fold, and learning would not leave
+    them: then each starts from nothing.
+    """
+    if _is_crowded(sample):
+        return [_first(sample, f) for f in range(sample.n_folds)]
+    return [scales] * sample.n_folds
 
 
 def _by_newton(sample: Sample, prior: Prior, before: Fit | None) -> Fit:
     """Fit any other loss: the models without a fold start from where the one of all has come to."""
     n_folds, p = sample.n_folds, sample.B.shape[1]
     if before is None:
-        start = Learned(np.zeros((p, sample.family.n_scores)), _first(sample), 0.0)
+        start = Learned(np.zeros((p, sample.family.n_scores)), _first(sample, n_folds), 0.0)
         last = minimise(sample, n_folds, prior, start, sample.quadratic.around, NEWTON_STEPS)
-        starts = [replace(last, scales=last.scales.loosened(LOOSE))] * n_folds
+        scales = _starts(sample, last.scales.loosened(LOOSE))
+        starts = [replace(last, scales=its) for its in scales]
         around, most = None, NEWTON_FOLD_STEPS
     else:
         around, most = before.around or _around(sample, before), NEWTON_AGAIN_STEPS
@@ -263,11 +281,11 @@ def _around(sample: Sample, fit: Fit) -> Around:
     return Around(sample, told, np.unique(np.concatenate(used)))
 
 
-def _first(sample: Sample) -> Scales:
-    """Return the scales that learning starts from."""
+def _first(sample: Sample, fold: int) -> Scales:
+    """Return the scales that learning without a fold, or from all rows, starts from."""
     if sample.family.knows_noise:
         return Scales(np.ones(sample.n_groups), 1.0)
-    return first_scales(sample.quadratic.sums(sample.n_folds), sample.n_groups, None)
+    return first_scales(sample.quadratic.sums(fold), sample.n_groups, None)
 
 
 def covariance(sample: Sample, model: Learned, prior: Prior) -> FloatArray:
@@ -305,7 +323,7 @@ def guess(sample: Sample, prior: Prior) -> FloatArray:
     """
     sums, group, known = sample.quadratic.sums, sample.group, sample.family.knows_noise
     last = learn(
-        sums(sample.n_folds), group, _first(sample), prior,
+        sums(sample.n_folds), group, _first(sample, sample.n_folds), prior,
         AGAIN_STEPS if known else FULL_STEPS, fixed_noise=known,
     )  # fmt: skip
     found = [solve(sums(f), group, last.scales, prior) for f in range(sample.n_folds)]

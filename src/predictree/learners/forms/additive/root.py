@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from predictree.learners.forms.additive.correction import Fit, Sample, covariance, fit
+from predictree.learners.forms.additive.correction import CROWDED, Fit, Sample, covariance, fit
 from predictree.learners.forms.additive.evidence import Prior
 from predictree.learners.forms.additive.ground import Ground
 from predictree.learners.forms.additive.monotone import Directions, bent
@@ -15,6 +15,7 @@ from predictree.model.tree import FloatArray, IntArray
 
 FIRST_OF_PAIR = 0.3  # of the noise: the variance that a pair starts with
 MANY_ROWS = 10_000  # from so many on, there may be half as many pairs more
+HELD = 0.5  # degrees of freedom more that a group is taken to have, of many groups and few rows
 CANDIDATES = 16  # features that may be in a pair: those with the strongest curves
 
 
@@ -47,6 +48,8 @@ class Root:
     @classmethod
     def of(cls, ground: Ground, prior: Prior, directions: Directions | None = None) -> "Root":
         """Fit main effects."""
+        if len(ground.X) < CROWDED * len(np.unique(ground.group)):
+            prior = replace(prior, hold=max(prior.hold, HELD))
         rows = np.argsort(ground.fold, kind="stable")
         told = np.tile(ground.first, (len(rows), 1, 1))
         sample = ground.sample(rows, told)
