@@ -14,6 +14,7 @@ import numpy as np
 from predictree.grow.combine.correction import Bed, sum_of
 from predictree.grow.fits import Fits
 from predictree.grow.leaf import Leaf, Trial
+from predictree.grow.problem import Problem
 from predictree.grow.rows import Limits, Rows
 from predictree.learners.forms.additive.directions import directions
 from predictree.model.tree import BoolArray, FloatArray, IntArray, Split
@@ -54,10 +55,11 @@ class Sums:
         """Return the best split of each of the best features."""
         work = Working.of(leaf, self.bed)
         X = leaf.rows.problem.X[work.rows]
+        hidden = self._hidden(leaf.rows.problem)
         every = [
             Cells.of(work, splits, X[:, splits[0].feature])
             for splits in leaf.rows.splits(self.limits)
-            if splits[0].feature not in self.bed.root.barred
+            if splits[0].feature not in hidden
         ]
         by_fold = [cells.gains(PENALTIES[0]) for cells in every]
         if not every or not lasts(np.concatenate(by_fold)):
@@ -70,6 +72,14 @@ class Sums:
             for gain, split in refined[:FINALISTS]
             if gain > 0
         ]
+
+    def _hidden(self, problem: Problem) -> frozenset[int]:
+        """Return the columns that no split may have: barred, or too many to be looked at."""
+        root = self.bed.root
+        if root.ground.allowed.all():
+            return root.barred
+        used = {one.axis.feature for one in root.ground.basis.features}
+        return root.barred | (frozenset(problem.for_learners) - used)
 
     def _closer(self, work: "Working", rows: Rows, gain: float, split: Split) -> Split:
         """Return the best split by thresholds around that of the best one so far."""

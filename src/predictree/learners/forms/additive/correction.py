@@ -51,6 +51,8 @@ class Sample:
     family : Family
     group : array of shape (p,)
         The group of every column but the first.
+    allowed : array of shape (n_folds + 1, groups) or None
+        Which groups each model may use; None is all of them.
     """
 
     B: FloatArray
@@ -60,6 +62,7 @@ class Sample:
     ends: IntArray
     family: Family
     group: IntArray
+    allowed: BoolArray | None = None
 
     @property
     def n_folds(self) -> int:
@@ -240,7 +243,7 @@ def _by_sums(sample: Sample, prior: Prior, before: Fit | None) -> Fit:
 
 
 def _is_crowded(sample: Sample) -> bool:
-    return len(sample.y) < CROWDED * sample.n_groups
+    return sample.allowed is not None or len(sample.y) < CROWDED * sample.n_groups
 
 
 def _starts(sample: Sample, scales: Scales) -> list[Scales]:
@@ -284,8 +287,11 @@ def _around(sample: Sample, fit: Fit) -> Around:
 def _first(sample: Sample, fold: int) -> Scales:
     """Return the scales that learning without a fold, or from all rows, starts from."""
     if sample.family.knows_noise:
-        return Scales(np.ones(sample.n_groups), 1.0)
-    return first_scales(sample.quadratic.sums(fold), sample.n_groups, None)
+        found = Scales(np.ones(sample.n_groups), 1.0)
+    else:
+        found = first_scales(sample.quadratic.sums(fold), sample.n_groups, None)
+    allowed = True if sample.allowed is None else sample.allowed[fold]
+    return Scales(np.where(allowed, found.variance, 0.0), found.noise)
 
 
 def covariance(sample: Sample, model: Learned, prior: Prior) -> FloatArray:

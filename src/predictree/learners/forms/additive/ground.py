@@ -15,9 +15,10 @@ from predictree.learners.forms.additive.basis import (
 )
 from predictree.learners.forms.additive.correction import Sample
 from predictree.learners.forms.additive.family import Family
+from predictree.learners.forms.additive.screen import screen
 from predictree.model.additive import LINKS, AdditiveFunction, Curve
 from predictree.model.outputs import Labels
-from predictree.model.tree import FloatArray, IntArray
+from predictree.model.tree import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +45,8 @@ class Ground:
         A score in that unit stands for ``unit * score + shift``.
     span : (float, float)
         Answers are kept within.
+    allowed : array of shape (n_folds + 1, features)
+        Which features of the basis each model may use.
     """
 
     X: FloatArray
@@ -58,6 +61,7 @@ class Ground:
     unit: float
     shift: float
     span: tuple[float, float]
+    allowed: BoolArray
 
     @classmethod
     def of(
@@ -73,11 +77,16 @@ class Ground:
     ) -> "Ground":
         """Make the columns of some rows."""
         mass = np.ones(len(X)) if weight is None else _as_rows(weight)
-        basis = Basis.of(X, mass, columns, categories, sizes)
+        places = np.array(columns, dtype=np.int64)
+        told = screen(X, y, mass, fold, places, max(family.n_scores, 1 + family.knows_noise))
+        some = told.any(axis=0)
+        basis = Basis.of(X, mass, tuple(places[some].tolist()), categories, sizes)
+        kept = np.isin(places, [one.axis.feature for one in basis.features])
         sized = family.sized(y, mass)
         return cls(
             X, basis, np.arange(basis.width), basis.design(X), sized.y, mass, fold,
             int(fold.max(initial=0)) + 1, family, sized.unit, sized.shift, sized.span,
+            told[:, kept],
         )  # fmt: skip
 
     def among(self, columns: IntArray) -> "Ground":
@@ -118,9 +127,11 @@ class Ground:
     def sample(self, rows: IntArray, offset: FloatArray) -> Sample:
         """Return some rows, which must be in the order of their folds, with what is said so far."""
         ends = np.searchsorted(self.fold[rows], np.arange(self.n_folds + 1))
+        allowed = self.allowed[:, self.feature[np.unique(self.group, return_index=True)[1]]]
         return Sample(
-            self.B[rows], self.y[rows], self.weight[rows], offset, ends, self.family, self.group
-        )
+            self.B[rows], self.y[rows], self.weight[rows], offset, ends, self.family, self.group,
+            None if allowed.all() else allowed,
+        )  # fmt: skip
 
     def scores(self, told: FloatArray) -> FloatArray:
         """Return the scores that sums (n, k) stand for."""

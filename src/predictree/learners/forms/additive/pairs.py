@@ -75,7 +75,7 @@ def ranked(
     ``response`` has what is left to say of every row, (n, k), in units of the score; ``mass`` so
     many rows as each stands for.
     """
-    bins = {j: _bins(X[:, j], mass) for j in places}
+    bins = {j: bins_of(X[:, j], mass) for j in places}
     n_folds, weight = int(fold.max()) + 1, mass * curvature
     holds = np.array(HOLDS) * weight.sum() / mass.sum()
     found = []
@@ -109,7 +109,7 @@ def _gain(
     return float(best.max())
 
 
-def _bins(x: FloatArray, mass: FloatArray) -> IntArray:
+def bins_of(x: FloatArray, mass: FloatArray) -> IntArray:
     """Return a few bins of a column, of equal mass or a value each; missing ones by themselves."""
     known = ~np.isnan(x)
     values, counts = masses(x[known], mass[known])
