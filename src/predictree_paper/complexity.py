@@ -133,7 +133,7 @@ def ball_on_grid(norm: float) -> tuple[float, float]:
     """Return the smallest ball 2ᵏ, k ∈ ℤ, that holds a fitted norm, and its share of δ.
 
     The norm is known only after the fit, and the bound is for a class fixed before. So it is
-    claimed for all balls 2ᵏ at once, each with a share (2/3) / ((|k| + 1)(|k| + 2)) of δ: the
+    claimed for all balls 2ᵏ at once, each with a share ``(2/3) / ((|k| + 1)(|k| + 2))`` of δ: the
     shares sum to one, and the bound holds for the ball that the fit happens to need.
 
     Examples

@@ -42,6 +42,7 @@ def print_tree(summary: dict[str, Any]) -> None:
             print_tree(each)
             say()
         return
-    say(f"{summary['text']}\n\n{fill(shown(summary['verdict']['text']), WIDTH)}")
+    tree = summary.get("words") or summary["text"]  # an older file has no words
+    say(f"{tree}\n\n{fill(shown(summary['verdict']['text']), WIDTH)}")
     if len(summary["trees"]) > 1:
         tell(f"this is the first of {len(summary['trees'])} trees, whose answers are averaged")

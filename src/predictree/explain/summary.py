@@ -1,10 +1,14 @@
 """A fitted model in plain data: what there is to read about it without any of its learners."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
+from predictree.explain.census import functions_of
+from predictree.explain.portraits import outline, portraits
 from predictree.explain.text import export_text
 from predictree.model import Model, SurvivalModel, model_of
+
+TOLD = 8  # regions that are told in words
 
 
 def summarise(fitted: Any) -> dict[str, Any]:
@@ -18,7 +22,8 @@ def summarise(fitted: Any) -> dict[str, Any]:
     Returns
     -------
     dict
-        Where ``text`` and ``verdict["text"]`` are what to print.
+        Where ``text`` and ``verdict["text"]`` are what to print, and ``words`` of trees of additive
+        models, in place of ``text``.
     """
     fitted = getattr(fitted, "model_", fitted)
     if isinstance(fitted, SurvivalModel):
@@ -43,10 +48,27 @@ def summarise(fitted: Any) -> dict[str, Any]:
                 "text": str(verdict),
             },
             "text": export_text(model),
+            "words": in_words(model),
             "trees": [{"nodes": _nodes(model, number)} for number in range(len(model.trees))],
         }
     )
     return summary
+
+
+def in_words(model: Model) -> str | None:
+    """Return a tree of additive models and its first regions in plain words; None of others."""
+    seen = model.backgrounds[0].census if model.backgrounds else None
+    if functions_of(model.tree) is None or seen is None:
+        return None
+    found = portraits(model)
+    tree = outline(model, found=found)
+    if len(found.regions) < 2:
+        return tree
+    told = replace(found, regions=found.regions[:TOLD])
+    title = "What is special there, against one model for all rows"
+    more = len(found.regions) - TOLD
+    first = f", in the {TOLD} regions that depart most from it; {more} more" if more > 0 else ""
+    return f"{tree}\n\n{title}{first}:\n{told}"
 
 
 def as_json(content: Any) -> Any:
