@@ -181,6 +181,14 @@ def test_sql_keeps_columns_and_speaks_other_dialects():
     assert "DOUBLE PRECISION" in postgres
 
 
+def test_knots_are_looked_up_unless_too_many_are_in_one_cell():
+    assert sql.Grid.of("a", tuple(np.linspace(-3, 5, 100))).steps <= 2
+    assert sql.Grid.of("a", (*np.linspace(0, 1e-3, 9), 1e3)) is None
+    found = document(models.model("additive value"))
+    assert "_g0_0" in sql.Query(found, sql.DUCKDB).select("t", ())
+    assert "_g0_0" not in sql.Query(found, sql.OTHERS).select("t", ())
+
+
 def test_a_scorecard_is_read_by_adding_points():
     card = EXPORTS["scorecard"](models.curves(), double=20.0)
     assert {row["column"] for row in card} >= {None, "job"}

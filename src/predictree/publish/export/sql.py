@@ -4,10 +4,12 @@ The layers of the query are named with WITH; each names in columns what the next
 """
 
 import sqlite3
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain, pairwise
 from typing import Any
 
 from predictree.errors import need
@@ -31,17 +33,20 @@ class Dialect:
     days: str
     number: str
     layer: str  # SQLite would write what a layer names in full wherever it is used
+    has_lists: bool
 
 
 DUCKDB = Dialect(
     "DOUBLE", "VARCHAR", "TIMESTAMP", "GREATEST", "LEAST",
     "EPOCH_US(CAST({} AS TIMESTAMP)) / 86400e6",
-    "NULLIF(CAST({} AS DOUBLE), CAST('NaN' AS DOUBLE))", "",
+    "NULLIF(CAST({} AS DOUBLE), CAST('NaN' AS DOUBLE))", "", True,
 )  # fmt: skip
 SQLITE = Dialect(
     "REAL", "TEXT", "TEXT", "MAX", "MIN", "CAST(STRFTIME('%s', {}) AS REAL) / 86400e0",
-    "CAST({} AS REAL)", "MATERIALIZED ",
+    "CAST({} AS REAL)", "MATERIALIZED ", False,
 )  # fmt: skip
+OTHERS = replace(DUCKDB, has_lists=False)  # as DuckDB, of what all databases have
+GRID, STEPS = 512, 4  # cells of even width that knots are looked up by; knots in one, at most
 
 
 def to_sql(
@@ -71,8 +76,9 @@ def to_sql(
     if dialect == "sqlite":
         replay("SQL", tried, lambda t: _in_sqlite(t, Query(found, SQLITE).select("t", ())))
         return Query(found, SQLITE).select(table, keep)
-    replay("SQL", tried, lambda t: _in_duckdb(t, Query(found, DUCKDB).select("t", ())))
-    text = Query(found, DUCKDB).select(table, keep)
+    words = DUCKDB if dialect == "duckdb" else OTHERS
+    replay("SQL", tried, lambda t: _in_duckdb(t, Query(found, words).select("t", ())))
+    text = Query(found, words).select(table, keep)
     if dialect == "duckdb":
         return text
     sqlglot = need("sqlglot", "sql", f"SQL for {dialect}")
@@ -100,7 +106,9 @@ class Query:
         kept = [f"{quoted(name)} AS _k{i}" for i, name in enumerate(keep)]
         source = ".".join(map(quoted, table.split(".")))
         layers = [f"SELECT {', '.join([*kept, *self._columns()])} FROM {source}"]
-        for found in (self._leaves_and_terms(), self._sums(), self._scores(), self._totals()):
+        found_by = self._cells() if self._axes else []
+        terms = (self._leaves_and_terms(), self._sums(), self._scores(), self._totals())
+        for found in (*found_by, *terms):
             if found:
                 layers.append(f"SELECT *, {', '.join(found)} FROM _q{len(layers) - 1}")
         named = [f"_k{i} AS {quoted(name)}" for i, name in enumerate(keep)]
@@ -125,6 +133,26 @@ class Query:
         unknown = "-1e0" if kind == "category" else "NULL"
         known = f"CASE {name} {levels} ELSE {unknown} END" if levels else unknown
         return f"CASE WHEN {name} IS NOT NULL THEN {known} END"
+
+    @cached_property
+    def _axes(self) -> dict[tuple[int, tuple[float, ...]], "Grid"]:
+        """The knots that are looked up in lists, by column."""
+        axes: dict[tuple[int, tuple[float, ...]], Grid] = {}
+        for term in _single(self.found["terms"]) if self.dialect.has_lists else ():
+            key = _axis(term)
+            if key is not None and key not in axes:
+                grid = Grid.of(f"{len(axes)}", key[1])
+                if grid is not None:
+                    axes[key] = grid
+        return axes
+
+    def _cells(self) -> Iterator[list[str]]:
+        """Yield the layers that find the knot to the left of every value, and the share beyond."""
+        grids = [(f"_x{column}", grid) for (column, _), grid in self._axes.items()]
+        yield [grid.first(x, self._within) for x, grid in grids]
+        for step in range(max(grid.steps for _, grid in grids)):
+            yield [grid.next(x, step) for x, grid in grids if step < grid.steps]
+        yield [grid.share(x, self._within) for x, grid in grids]
 
     def _leaves_and_terms(self) -> list[str]:
         """Return the leaf in every tree that has several, and terms that several functions have."""
@@ -222,7 +250,9 @@ class Query:
             other = _number(term["other"][j])
             known = f"CASE {x} {cases} ELSE {other} END" if cases else other
         else:
-            known = _bend(x, term["knots"], [values[j] for values in term["values"]])
+            values = [value[j] for value in term["values"]]
+            grid = self._axes.get((term["column"], tuple(term["knots"])))
+            known = _bend(x, term["knots"], values) if grid is None else grid.between(values)
         return f"CASE WHEN {x} IS NULL THEN {missing} ELSE {known} END"
 
     def _scores(self) -> list[str]:
@@ -282,6 +312,77 @@ class Query:
         shares = _shares([f"_y{k}" for k in range(len(classes))])
         names = (quoted(f"probability_{name}") for name in classes)
         return [f"{share} AS {name}" for share, name in zip(shares, names, strict=True)]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """How the knots of an axis are found without going through them.
+
+    A list tells for cells of even width which knots are below; a few steps then go to the last
+    that is at most x. The borders of cells are moved a little, so that rounding does no harm.
+    """
+
+    name: str
+    knots: tuple[float, ...]
+    below: tuple[int, ...]
+    steps: int
+
+    @classmethod
+    def of(cls, name: str, knots: tuple[float, ...]) -> "Grid | None":
+        """Return the grid; None if too many knots are in one cell."""
+        low, width = knots[0], (knots[-1] - knots[0]) / GRID
+        edges = [low + width * (i + shift) for i in range(GRID) for shift in (-1e-6, 1 + 1e-6)]
+        counts = [bisect_right(knots, edge) for edge in edges]
+        below = [max(count, 1) for count in counts[::2]]
+        steps = max(min(b, len(knots) - 1) - a for a, b in zip(below, counts[1::2], strict=True))
+        return cls(name, knots, tuple(below), steps) if steps <= STEPS else None
+
+    def first(self, x: str, within: Callable[..., str]) -> str:
+        """Return the number of a knot that is below x, counted from one."""
+        low, each = self.knots[0], GRID / (self.knots[-1] - self.knots[0])
+        cell = within(f"({x} - {_number(low)}) * {_number(each)} - 5e-1", 0.0, GRID - 1.0)
+        return f"{_list(self.below)}[1 + CAST({cell} AS INTEGER)] AS _g{self.name}_0"
+
+    def next(self, x: str, step: int) -> str:
+        """Return one more where the next knot is not above x; the last but one is the last."""
+        at, last = f"_g{self.name}_{step}", len(self.knots) - 1
+        further = f"{at} < {last} AND {x} >= {_list(self.knots)}[{at} + 1]"
+        return f"CASE WHEN {further} THEN {at} + 1 ELSE {at} END AS _g{self.name}_{step + 1}"
+
+    def share(self, x: str, within: Callable[..., str]) -> str:
+        """Return how far x is on the way from its knot to the next."""
+        at, knots = f"_g{self.name}_{self.steps}", self.knots
+        widths = [b - a for a, b in pairwise(knots)]
+        part = f"({x} - {_list(knots)}[{at}]) / {_list(widths)}[{at}]"
+        return f"{within(part, 0.0, 1.0)} AS _r{self.name}"
+
+    def between(self, values: Sequence[float]) -> str:
+        """Return the value on the line between two knots."""
+        if len(set(values)) == 1:
+            return _number(values[0])
+        at, share, table = f"_g{self.name}_{self.steps}", f"_r{self.name}", _list(values)
+        return f"{table}[{at}] * (1e0 - {share}) + {table}[{at} + 1] * {share}"
+
+
+def _single(terms: Sequence[Json]) -> Iterator[Json]:
+    """Yield terms of one column, those of products, too."""
+    for term in terms:
+        if "product" in term:
+            yield from chain.from_iterable(term["product"])
+        else:
+            yield term
+
+
+def _axis(term: Json) -> tuple[int, tuple[float, ...]] | None:
+    """Return the column and the knots of a term that has several."""
+    knots = term.get("knots", ())
+    return (term["column"], tuple(knots)) if len(knots) > 1 else None
+
+
+def _list(values: Sequence[float]) -> str:
+    if all(isinstance(value, int) for value in values):
+        return f"[{', '.join(map(str, values))}]"
+    return f"[{', '.join(map(_number, values))}]"
 
 
 def _bend(x: str, knots: Sequence[float], values: Sequence[float]) -> str:
