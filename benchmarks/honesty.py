@@ -1,6 +1,6 @@
 """How often 95 % intervals cover the truth, of effects in regions and of their contrasts.
 
-    python benchmarks/coverage.py --out benchmarks/results/coverage.jsonl [--seeds 100] [--rows 800]
+    python benchmarks/honesty.py --out benchmarks/results/coverage.jsonl [--seeds 100] [--rows 800]
 
 The truth is additive in each of two regions, which differ in the curves of two of three features.
 Regions are told apart "by a flag", or "by a cut" of a number that the tree has to find; labels are
