@@ -110,7 +110,7 @@ def grams(
     totals = np.zeros((len(ends), rows.shape[1], rows.shape[1]))
     for g, some in blocks:
         totals[g] += rows[some].T @ rows[some]
-    return spread(lambda feature: _of_feature(rows, feature, blocks, totals), features)
+    return spread(lambda feature: _of_feature(rows, feature, ends, totals), features)
 
 
 def _blocks(ends: Sequence[int]) -> list[tuple[int, slice]]:
@@ -155,18 +155,18 @@ def _of_few_columns(
 
 
 def _of_feature(
-    rows: FloatArray, feature: Binned, blocks: list[tuple[int, slice]], totals: FloatArray
+    rows: FloatArray, feature: Binned, ends: Sequence[int], totals: FloatArray
 ) -> FloatArray:
     """Multiply the rows of each bin but the one with most, which is what the others leave."""
     found = np.zeros((feature.n_bins, *totals.shape))
     most = np.bincount(feature.code, minlength=feature.n_bins).argmax()
-    for g, some in blocks:
-        code = feature.code[some]
-        by_bin = np.argsort(code, kind="stable")
-        ends = np.cumsum(np.bincount(code, minlength=feature.n_bins)).tolist()
-        for b, (start, end) in enumerate(zip([0, *ends], ends, strict=False)):
-            if b != most and end > start:
-                mine = rows[some].take(by_bin[start:end], axis=0)
+    for g, (first, last) in enumerate(zip([0, *ends], ends, strict=False)):
+        code = feature.code[first:last]
+        by_bin = first + np.argsort(code, kind="stable")
+        borders = np.cumsum(np.bincount(code, minlength=feature.n_bins)).tolist()
+        for b, (start, end) in enumerate(zip([0, *borders], borders, strict=False)):
+            for a in range(start, end if b != most else start, BLOCK):
+                mine = rows.take(by_bin[a : min(a + BLOCK, end)], axis=0)
                 found[b, g] += mine.T @ mine
     found[most] = totals - found.sum(axis=0)
     return found
