@@ -127,3 +127,12 @@ def test_some_columns_of_a_sample():
     np.testing.assert_array_equal(few.B, sample.B[:, [0, 3]])
     both = few.beside(sample.B[:, 1:3], np.array([0, 0]))
     assert both.group.tolist() == [0, 1, 1]
+
+
+@pytest.mark.parametrize("name", ["squares", "two classes"])
+def test_few_rows_of_large_weight_are_many(name):
+    sample = replace(sample_of(name, n=24), weight=np.full(24, 2.0))
+    twice = {one: np.repeat(getattr(sample, one), 2, axis=0) for one in ("B", "y", "offset")}
+    rows = replace(sample, **twice, weight=np.ones(48), ends=2 * sample.ends)
+    found, expected = (fit(one, PRIOR).coefficients for one in (sample, rows))
+    np.testing.assert_allclose(found, expected, atol=1e-9)

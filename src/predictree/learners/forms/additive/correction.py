@@ -243,7 +243,7 @@ def _by_sums(sample: Sample, prior: Prior, before: Fit | None) -> Fit:
 
 
 def _is_crowded(sample: Sample) -> bool:
-    return sample.allowed is not None or len(sample.y) < CROWDED * sample.n_groups
+    return bool(sample.allowed is not None or sample.weight.sum() < CROWDED * sample.n_groups)
 
 
 def _starts(sample: Sample, scales: Scales) -> list[Scales]:

@@ -48,7 +48,7 @@ class Root:
     @classmethod
     def of(cls, ground: Ground, prior: Prior, directions: Directions | None = None) -> "Root":
         """Fit main effects."""
-        if len(ground.X) < CROWDED * len(np.unique(ground.group)):
+        if ground.weight.sum() < CROWDED * len(np.unique(ground.group)):
             prior = replace(prior, hold=max(prior.hold, HELD))
         rows = np.argsort(ground.fold, kind="stable")
         told = np.tile(ground.first, (len(rows), 1, 1))
