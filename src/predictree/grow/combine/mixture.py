@@ -141,18 +141,18 @@ def sketched(
     Every row's weights are found without its fold. They are those of `mixed` for squared errors,
     and a few Newton steps towards them for log loss. ``basis`` has that of every predictor.
     """
+    from predictree.grow.combine import kernels  # noqa: PLC0415 -- compiled
+
     start, toward = among(keys, parent.weights), _toward(keys, parent)
     fold, mass = rows.problem.partition.weighing[rows.v1], rows.judged.mass
     if rows.problem.loss.combination == "log":
-        from predictree.grow.combine.kernels import mixtures_of_sides  # noqa: PLC0415 -- compiled
-
         basis, holds = basis[:, 0] / (basis[:, 0] @ start)[:, None], np.full(len(toward), strength)
-        found = told_if_slow(mixtures_of_sides, "mixtures by log loss")
+        found = told_if_slow(kernels.mixtures_of_sides, "mixtures by log loss")
         weights = found(basis, mass, goes_left, fold, start, toward, holds)
     else:
         holds = strength * np.array(parent.unit_by_fold)
-        sums = products_of_sides(basis, mass, goes_left, fold, len(toward))
-        weights = mixtures_by_squares(*sums, toward, holds)
+        found = told_if_slow(kernels.squares_of_sides, "mixtures by squares")
+        weights = found(basis, mass, goes_left, fold, toward, holds)
     mine = weights[np.where(goes_left, 0, 1), fold]
     return np.asarray(np.einsum("nkp,np->nk", scores, mine))
 
