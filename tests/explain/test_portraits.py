@@ -111,6 +111,16 @@ def test_of_classes_shares_are_told():
     assert "share of b 25.0%" in str(found)
 
 
+def test_names_are_seen_and_not_obeyed():
+    model = additive_model(1, "logit")
+    columns = tuple(replace(c, name=f"{c.name}\x1b[31m") for c in model.schema.columns)
+    classes = np.array(["a", "b\x1b[1m"])
+    model = replace(model, schema=replace(model.schema, columns=columns), classes=classes)
+    found = portraits(model)
+    assert any(region.remarks for region in found.regions)
+    assert "\x1b" not in str(found) + outline(model) + found.measure
+
+
 def test_other_trees_have_regions_without_remarks():
     X = np.random.default_rng(0).random((200, 2))
     model = ToPsRegressor("lr", max_depth=1, random_state=0, min_gain_se=0)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from predictree.errors import shown
 from predictree.explain.additive import AdditiveTree, Shape
 from predictree.explain.census import functions_of
 from predictree.explain.coefficients import tree_with
@@ -151,7 +152,7 @@ def portraits(fitted: Any, *, tree: int = 0, target: Any = None) -> Portraits:
         )
         for leaf in leaves
     )
-    return Portraits("mean" if name is None else f"share of {name}", regions)
+    return Portraits("mean" if name is None else f"share of {shown(str(name))}", regions)
 
 
 def _class_of(model: Model, read: AdditiveTree | None, k: int, target: Any) -> Any:
@@ -196,7 +197,7 @@ def _difference(
     mine, its = _spread(here, weight), _spread(there, weight)
     ratio = mine / its if its > 0 else np.inf
     alike = _correlation(here, there, weight)
-    name = read.name(term)
+    name = shown(read.name(term))
     return size, Remark(name, float(ratio), _words(name, ratio, alike, shape, k, its / scale))
 
 
