@@ -73,7 +73,7 @@ STEPS = [
         "predictree fit better.csv --target better -o class.tops --learners lr",
     ),
     (None, "predictree predict class.tops better.csv | head -4"),
-    ("No data at hand? The paper's toy example.", "predictree demo"),
+    ("No data at hand? Two tables are in the package.", "predictree demo bikes --no-files"),
     ("And every command begins its help with examples.", "predictree fit --help"),
 ]
 
