@@ -151,7 +151,7 @@ def test_patience_needs_processes(regimes, backend):
         ToPsRegressor("lr", learner_timeout=5).fit(*regimes)
 
 
-@pytest.mark.parametrize("limit", [-1, 0, np.inf, "10m"])
+@pytest.mark.parametrize("limit", [-1, 0, np.inf, "soon"])
 def test_patience_that_cannot_be(regimes, limit):
     with pytest.raises(InvalidInputError, match="learner_timeout"):
         ToPsRegressor("lr", learner_timeout=limit).fit(*regimes)

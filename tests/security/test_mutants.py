@@ -29,7 +29,7 @@ def test_mutants_differ_from_their_file():
     parts, _ = original("additive")
     names = {mutant("additive", draw)[1] for _ in range(200)}
     assert len(names) > min(len(parts), 10)
-    assert len({mutant("additive", draw)[0] for _ in range(50)}) > 45
+    assert len({mutant("additive", draw)[0] for _ in range(50)}) > 40
 
 
 SUMMARIES = [

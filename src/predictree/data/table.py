@@ -137,7 +137,9 @@ def check_weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray | 
         )
     if not weight.any():
         raise InvalidInputError("sample_weight is zero everywhere: give some rows a weight")
-    check_size(weight, "sample_weight")
+    most = weight.max()
+    if not 1 / LARGEST <= most <= LARGEST:  # how weights compare is all that they say
+        weight = weight / most
     return weight
 
 

@@ -186,7 +186,7 @@ def _difference(
     """Return the size of a difference and what it is; None if it is small or may be chance."""
     shape = marginal(read, leaf, term)
     mass = shape.share.sum()
-    if not mass:
+    if not mass or not scale:
         return None
     weight = shape.share / mass
     change, error = shape.change[:, k], shape.change_error[:, k]

@@ -57,7 +57,7 @@ class Executor:
         self._has_processes = False
         if learner_timeout is not None and not _runs_processes():
             raise InvalidInputError(
-                f"learner_timeout={learner_timeout!r} needs processes of this machine, to cut off "
+                f"learner_timeout={learner_timeout:g} needs processes of this machine, to cut off "
                 "one that hangs: leave joblib's backend at loky and do not fit inside another "
                 "parallel search, or leave learner_timeout out"
             )

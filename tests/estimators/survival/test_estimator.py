@@ -139,13 +139,16 @@ def test_forms_of_y(form):
 @pytest.mark.parametrize(
     ("y", "message"),
     [
-        ([1, 0, 1], r"y has shape \(3,\): give event and time, in this order"),
+        (
+            [1, 0, 1],
+            r"y has shape \(3,\): give a frame with the columns 'event' and 'time'",
+        ),
         (pd.DataFrame({"a": [1], "b": [2], "c": [3]}), r"y has fields \['a', 'b', 'c'\]"),
         (([1, 0], [3, -1]), r"1 times in y are negative \(the first is in row 1\)"),
         (([1, 0], [np.nan, 1]), r"1 times in y are not finite \(the first is in row 0\)"),
         (([1, 0], ["a", "b"]), "the times in y are not numbers"),
         (([1, 0], [[1], [2]]), r"the times in y have shape \(2, 1\)"),
-        (([3.5, 7.25], [1, 0]), "the events in y hold 3.5.*events come before times"),
+        (([3.5, 7.25], [1, 0]), "the events in y hold 3.5.*Events come before times"),
         (([1, 0, 1], [1, 2]), "y has 3 events but 2 times"),
         (([np.nan, 1], [1, 0]), "the events in y hold nan"),
         ((["yes", "no"], [1, 0]), "the events in y have shape.*0 or False for censored"),

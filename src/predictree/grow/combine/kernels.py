@@ -109,8 +109,22 @@ def squares_of_sides(
                 continue
             _sum_others(gram[side], slope[side], f, summed, H, pull)
             _hold(H, pull, 2 * strength[f] / rows, toward[f])
+            _divide(H, pull)
             _on_simplex(H, pull, w)
     return weights
+
+
+@njit(cache=True, nogil=True)
+def _divide(H: FloatArray, pull: FloatArray) -> None:
+    """Divide a problem by its size: when it is solved does not depend on the labels' unit."""
+    size = 0.0
+    for u in range(len(pull)):
+        size = max(size, H[u, u])
+    if size > 0:
+        for u in range(len(pull)):
+            pull[u] /= size
+            for v in range(len(pull)):
+                H[u, v] /= size
 
 
 @njit(cache=True, nogil=True)

@@ -17,6 +17,7 @@ from predictree.model.tree import FloatArray, IntArray
 
 FLAT = 1e-5  # curvature of a row's log loss, as it would be at a probability as small
 TRACE = 1e-9  # of the rows' mass, put on every diagonal element
+NOTHING = 1e-30  # the same where there is no mass, and no slope either
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +108,7 @@ def _of_feature(
     held = both[:, :, :n_folds]
     rest = both.sum(axis=2, keepdims=True) - held
     curvature = rest[..., :a] + 0.0
-    curvature[..., place, place] += ridge + TRACE * rest[..., :1, 0]
+    curvature[..., place, place] += ridge + np.maximum(TRACE * rest[..., :1, 0], NOTHING)
     slope = rest[:, :, fold, :, a + fold].transpose(1, 2, 0, 3) - ridge * margin.beta
     of_held = held[:, :, fold, :, a + fold].transpose(1, 2, 0, 3)
     step = np.linalg.solve(curvature, slope[..., None])
