@@ -49,24 +49,17 @@ def mixtures_of_sides(
     weights, H, pull = np.empty((2, n_folds, p)), np.empty((p, p)), np.empty(p)
     for side in range(2):
         for f in range(n_folds):
-            w, rows, summed = weights[side, f], 0.0, 0.0
-            for g in range(n_folds):
-                if g != f:
-                    rows += count[side, g]
-                    summed += total[side, g]
-            for u in range(p):
-                w[u] = toward[f, u]
-            if rows < 1 or summed <= 0:
+            w, hold = weights[side, f], strength[f]
+            w[:] = toward[f]
+            ridge = _pose(gram[side], slope[side], total[side], count[side], f, hold, w, H, pull)
+            if ridge < 0:
                 continue
-            _sum_others(gram[side], slope[side], f, summed, H, pull)
-            _hold(H, pull, 2 * strength[f] / rows, toward[f])
             _on_simplex(H, pull, w)
             _shorten(basis, left, fold, side, f, start, w)
             moved = 0.0
             for u in range(p):
                 moved = max(moved, abs(w[u] - start[u]))
             if moved > FAR:
-                ridge = 2 * strength[f] / rows
                 for _ in range(STEPS):
                     _step(basis, mass, left, fold, side, f, toward[f], ridge, H, pull, w)
     return weights
@@ -101,17 +94,40 @@ def squares_of_sides(
     weights, H, pull = np.empty((2, n_folds, p)), np.empty((p, p)), np.empty(p)
     for side in range(2):
         for f in range(n_folds):
-            w = weights[side, f]
+            w, hold = weights[side, f], strength[f]
             w[:] = toward[f]
-            rows = count[side].sum() - count[side, f]
-            summed = total[side].sum() - total[side, f]
-            if rows < 1 or summed <= 0:
+            ridge = _pose(gram[side], slope[side], total[side], count[side], f, hold, w, H, pull)
+            if ridge < 0:
                 continue
-            _sum_others(gram[side], slope[side], f, summed, H, pull)
-            _hold(H, pull, 2 * strength[f] / rows, toward[f])
             _divide(H, pull)
             _on_simplex(H, pull, w)
     return weights
+
+
+@njit(cache=True, nogil=True)
+def _pose(
+    gram: FloatArray,
+    slope: FloatArray,
+    total: FloatArray,
+    count: FloatArray,
+    f: int,
+    strength: float,
+    toward: FloatArray,
+    H: FloatArray,
+    pull: FloatArray,
+) -> float:
+    """Pose the problem of a side's rows outside a fold; return its ridge, -1 without rows."""
+    rows, summed = 0.0, 0.0
+    for g in range(len(count)):
+        if g != f:
+            rows += count[g]
+            summed += total[g]
+    if rows < 1 or summed <= 0:
+        return -1.0
+    ridge = 2 * strength / rows
+    _sum_others(gram, slope, f, summed, H, pull)
+    _hold(H, pull, ridge, toward)
+    return ridge
 
 
 @njit(cache=True, nogil=True)
