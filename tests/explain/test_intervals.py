@@ -80,7 +80,19 @@ def test_a_saved_model_has_the_same_intervals(tmp_path, regression):
     assert np.array_equal(again, regression.predict_interval(X))
 
 
-@pytest.mark.parametrize("coverage", [0, 1, 90, "0.9", None])
+def test_no_rows_have_no_intervals(regression):
+    X, _ = noisy(5)
+    assert regression.predict_interval(X[:0]).shape == (0, 2)
+    assert regression.predict_quantiles(X[:0], [0.2, 0.5, 0.8]).shape == (0, 3)
+
+
+def test_a_share_is_any_real_number(regression):
+    X, _ = noisy(5)
+    told = regression.predict_interval(X, np.float32(0.5))
+    assert np.array_equal(told, regression.predict_interval(X, 0.5))
+
+
+@pytest.mark.parametrize("coverage", [0, 1, 90, "0.9", None, np.nan])
 def test_a_share_is_asked_for(regression, coverage):
     with pytest.raises(InvalidInputError, match="share between 0 and 1"):
         regression.predict_interval(noisy(5)[0], coverage)

@@ -1,6 +1,7 @@
 """What a prediction may be off by: intervals, quantiles, and sets of classes."""
 
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -45,7 +46,7 @@ def sets(model: Model, codes: FloatArray, coverage: float) -> BoolArray:
 
 def check_coverage(coverage: Any) -> None:
     """Raise unless this is a share of the labels, such as 0.9."""
-    if not isinstance(coverage, int | float) or not 0 < coverage < 1:
+    if not isinstance(coverage, Real) or not 0 < float(coverage) < 1:
         raise InvalidInputError(f"coverage={coverage!r}: give a share between 0 and 1, such as 0.9")
 
 
